@@ -1,0 +1,136 @@
+"""Order the features, walk from x to x′ in that order, and measure the area under the walk.
+
+Section 3.1 of the paper. All functions take one pair, (n,), or many, (pairs, n), as arrays or
+tensors, and return what they were given.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from insdel.evaluate import Array, Model, Pairs, Points, as_array, hybrid_values, like, to_tensor
+
+MODES = ("insertion", "deletion")
+
+
+def check_mode(mode: str, allowed: tuple[str, ...] = MODES) -> str:
+    """Return `mode` if it is one of the allowed ones."""
+    if mode not in allowed:
+        raise ValueError(f"mode must be one of {', '.join(map(repr, allowed))}, but it is {mode!r}.")
+    return mode
+
+
+def order(attributions: Points, mode: str = "insertion") -> Array:
+    """Sort the features by their attributions; ties keep feature order.
+
+    Parameters
+    ----------
+    attributions : (..., n), the effect of changing x_j to x′_j
+    mode : "insertion" (largest first) or "deletion" (smallest first)
+
+    Returns
+    -------
+    (..., n) feature indices
+    """
+    check_mode(mode)
+    values = as_array(attributions, "attributions")
+    if values.ndim == 0:
+        raise ValueError("attributions must have shape (..., n), but it is a single number.")
+    ranks = torch.sort(to_tensor(values), dim=-1, descending=mode == "insertion", stable=True).indices
+    return like(ranks, values)
+
+
+def check_order(order: Points, n: int) -> Tensor:
+    """Return the order(s) as a (orders, n) tensor of integers, each row a permutation of 0 … n−1."""
+    array = to_tensor(order)
+    if array.is_floating_point() or array.is_complex() or array.dtype == torch.bool:
+        raise TypeError(f"order must hold feature indices, but its type is {array.dtype}. Use insdel.order(...).")
+    if array.ndim not in (1, 2) or array.shape[-1] != n:
+        raise ValueError(f"order must have shape ({n},) or (pairs, {n}), but its shape is {tuple(array.shape)}.")
+    rows = array.reshape(-1, n).to(torch.int64)
+    wrong = (rows.sort(dim=1).values != torch.arange(n, device=rows.device)).any(dim=1)
+    if wrong.any():
+        first = int(torch.nonzero(wrong)[0])
+        raise ValueError(
+            f"order must be a permutation of 0, …, {n - 1}, but row {first} is {rows[first].tolist()}: "
+            "every feature is needed exactly once, counted from 0."
+        )
+    return rows
+
+
+def curve(
+    f: Model, x: Points, reference: Points, order: Points, *, chunk: int | None = None, progress: bool | None = False
+) -> Array:
+    """Predictions while the features of `reference` replace those of `x`, one by one.
+
+    Parameters
+    ----------
+    x, reference : (n,) or (pairs, n)
+    order : (n,) or (pairs, n), the feature changed at each step
+    chunk : hybrids per model call (default: what suits the device)
+
+    Returns
+    -------
+    (n + 1,) or (pairs, n + 1), the paper's f(x̃⁽⁰⁾), …, f(x̃⁽ⁿ⁾)  [section 3.1]
+    """
+    pairs = Pairs.of(x, reference)
+    n = pairs.n
+    orders = check_order(order, n)
+    count = max(len(pairs), len(orders))
+    if {len(pairs), len(orders)} - {1, count}:
+        raise ValueError(f"{len(orders)} orders do not fit {len(pairs)} pairs: give one order per pair, or one for all.")
+    position = orders.argsort(dim=1)  # at which step feature j changes
+
+    def select(rows: Tensor) -> tuple[Tensor, Tensor]:
+        walk, step = rows // (n + 1), rows % (n + 1)
+        changed = position.to(rows.device)[walk % len(orders)] < step[:, None]
+        return walk % len(pairs), changed
+
+    values = torch.cat(list(hybrid_values(f, pairs, count * (n + 1), select, chunk, progress)))
+    result = values.reshape(count, n + 1)
+    single = pairs.single and np.ndim(order) == 1
+    return like(result[0] if single else result, pairs.template)
+
+
+def _as_curve(curve: Points) -> Array:
+    values = as_array(curve, "curve")
+    if values.ndim == 0 or values.shape[-1] < 2:
+        raise ValueError(f"a curve needs n + 1 ≥ 2 points, but its shape is {tuple(values.shape)}.")
+    if isinstance(values, Tensor):
+        return values.to(torch.float64) if values.device.type != "mps" else values
+    return values.astype(np.float64)
+
+
+def auc(curve: Points) -> Array:
+    """Area under the curve, the sum over its n + 1 points; (..., n + 1) → (...)  [eq. 1]."""
+    return _as_curve(curve).sum(-1)
+
+
+def aul(curve: Points) -> Array:
+    """Area under the straight line between the curve's end points; (..., n + 1) → (...)  [eq. 2]."""
+    values = _as_curve(curve)
+    return (values[..., 0] + values[..., -1]) * (values.shape[-1] / 2)
+
+
+def abc(curve: Points, mode: str = "insertion", per_feature: bool = False) -> Array:
+    """Signed area between curve and straight line, so that larger is better; (..., n + 1) → (...)  [eq. 2].
+
+    Insertion: AUC − AUL. Deletion: AUL − AUC. `per_feature=True` divides by n, which is what the
+    tables of the paper print.
+    """
+    sign = 1.0 if check_mode(mode) == "insertion" else -1.0
+    values = _as_curve(curve)
+    return (auc(values) - aul(values)) * (sign / (values.shape[-1] - 1 if per_feature else 1))
+
+
+def auc_trapezoid(curve: Points) -> Array:
+    """Area under the curve drawn with line segments: AUC − (f(x) + f(x′)) / 2; (..., n + 1) → (...)."""
+    values = _as_curve(curve)
+    return values.sum(-1) - (values[..., 0] + values[..., -1]) / 2
+
+
+def auc_unit(curve: Points) -> Array:
+    """Area of the line segments over the unit interval, as Petsiuk et al. count it: trapezoid / n."""
+    return auc_trapezoid(curve) / (_as_curve(curve).shape[-1] - 1)

@@ -1,0 +1,302 @@
+"""All 2ᵈ hybrids of a pair (x, x′), evaluated once, answer every question about orders.
+
+Let d be the number of features in which x and x′ differ: the players. Subsets S of players are
+integers whose bit k says that player k takes its value from the reference. From the 2ᵈ values
+follow, with no further model call, the interactions Δ_u, exact Shapley values, the curve of every
+order, the expectation over all orders and the best order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from math import comb
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from insdel.curves import abc, check_mode, check_order
+from insdel.evaluate import Array, Model, Pairs, Points, float64, hybrid_values, like, to_tensor
+
+MAX_FEATURES = 20
+UNCHANGED = 62  # a bit that no subset has
+LATTICE_MODES = ("insertion", "deletion", "both")
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """The values of f on all hybrids of one pair.
+
+    values : (2ᵈ,) float64; bit k of the index is set where `players[k]` is taken from the reference
+    players : the d features that differ, in feature order
+    n : number of all features; the others are unchanged but take their place in every order
+    """
+
+    values: Array
+    players: tuple[int, ...]
+    n: int
+
+    def __post_init__(self) -> None:
+        if len(self.values) != 2**self.d:
+            raise ValueError(f"{self.d} players need {2**self.d} values, not {len(self.values)}.")
+
+    @classmethod
+    def evaluate(
+        cls,
+        f: Model,
+        x: Points,
+        reference: Points,
+        *,
+        max_features: int = MAX_FEATURES,
+        chunk: int | None = None,
+        progress: bool | None = None,
+    ) -> Lattice:
+        """Evaluate f on all hybrids of x and reference, each (n,)."""
+        pairs = Pairs.of(x, reference)
+        if not pairs.single:
+            raise ValueError("Lattice.evaluate takes one pair of (n,) points. Use insdel.lattices for many pairs.")
+        return next(lattices(f, x, reference, max_features=max_features, chunk=chunk, progress=progress))
+
+    @property
+    def d(self) -> int:
+        """Number of players."""
+        return len(self.players)
+
+    @property
+    def _values(self) -> Tensor:
+        return float64(to_tensor(self.values))
+
+    def _like(self, values: Tensor) -> Array:
+        return like(values, self.values)
+
+    def _over_features(self, values: Tensor) -> Array:
+        """Spread (d,) values of the players over all n features; unchanged ones get 0."""
+        full = torch.zeros(self.n, dtype=values.dtype, device=values.device)
+        full[list(self.players)] = values
+        return self._like(full)
+
+    def dividends(self) -> Array:
+        """Interactions Δ_u (Harsanyi dividends), (2ᵈ,) over subsets of players  [section 3.3].
+
+        The fast Möbius transform: d passes of one subtraction each.
+        """
+        delta = self._values.clone()
+        for k in range(self.d):
+            halves = delta.view(-1, 2, 2**k)
+            halves[:, 1] -= halves[:, 0]
+        return self._like(delta)
+
+    def shapley(self) -> Array:
+        """Exact Shapley values of the change from x to x′, (n,); they add up to f(x′) − f(x)."""
+        size, (joins, stays) = subset_sizes(self.d, self._values.device), _shapley_weights(self.d)
+        gains = self._values - self._values[0]
+        without = gains * stays.to(gains.device)[size]
+        return self._over_features(_sums_with_player(gains * joins.to(gains.device)[size] + without) - without.sum())
+
+    def banzhaf(self) -> Array:
+        """Banzhaf values, (n,): the mean of f(S + j) − f(S) over all subsets S, each counted alike."""
+        gains = (self._values - self._values[0]) / 2 ** max(self.d - 1, 0)
+        return self._over_features(2 * _sums_with_player(gains) - gains.sum())
+
+    def curve(self, order: Points) -> Array:
+        """Curve of an order over all n features, by look-up; (n,) → (n + 1,) or (m, n) → (m, n + 1)."""
+        curves = self._curves(check_order(order, self.n))
+        return self._like(curves[0] if np.ndim(order) == 1 else curves)
+
+    def _curves(self, orders: Tensor) -> Tensor:
+        bits = torch.zeros(self.n, dtype=torch.int64)
+        bits[list(self.players)] = 2 ** torch.arange(self.d)
+        subsets = torch.nn.functional.pad(bits[orders.cpu()].cumsum(dim=1), (1, 0))
+        return self._values[subsets.to(self._values.device)]
+
+    def aul(self) -> float:
+        """Area under the straight line from f(x) to f(x′)  [eq. 2]."""
+        return (self.n + 1) / 2 * float(self._values[0] + self._values[-1])
+
+    def expected_auc(self) -> float:
+        """AUC averaged over all n! orders  [Proposition 1].
+
+        The prefix of a random order is a random subset whose size is uniform on 0 … d, so this is
+        n + 1 times the mean over sizes of the mean over the subsets of that size: no cancellation,
+        unlike the equal sum (n + 1) Σ Δ_u / (|u| + 1).
+        """
+        size = subset_sizes(self.d, self._values.device)
+        weight = torch.tensor([1 / comb(self.d, s) for s in range(self.d + 1)], dtype=torch.float64)
+        return (self.n + 1) / (self.d + 1) * float((self._values * weight.to(self._values.device)[size]).sum())
+
+    def expected_abc(self, mode: str = "insertion") -> float:
+        """ABC averaged over all n! orders; for mode "both" (ABC + ABC′) it is exactly 0."""
+        sign = {"insertion": 1.0, "deletion": -1.0, "both": 0.0}[check_mode(mode, LATTICE_MODES)]
+        return sign * (self.expected_auc() - self.aul()) if sign else 0.0
+
+    def abc(self, order: Points, mode: str = "insertion") -> Array:
+        """ABC of an order over all n features, by look-up.
+
+        Mode "both" is ABC + ABC′, where insertion follows the order and deletion its reverse.
+        """
+        check_mode(mode, LATTICE_MODES)
+        if mode != "both":
+            return abc(self.curve(order), mode)
+        rows = check_order(order, self.n)
+        total = to_tensor(abc(self._curves(rows))) + to_tensor(abc(self._curves(rows.flip(1)), "deletion"))
+        return self._like(total[0] if np.ndim(order) == 1 else total)
+
+    def random_abc(self, orders: int, seed: int = 0, mode: str = "insertion") -> Array:
+        """ABC of that many uniformly random orders, (orders,), by look-up without a model call."""
+        if orders < 1:
+            raise ValueError(f"orders must be at least 1, but it is {orders}.")
+        generator = np.random.default_rng(seed)
+        rows = generator.permuted(np.tile(np.arange(self.n), (orders, 1)), axis=1)
+        return self.abc(rows, mode)
+
+    def best_order(self, mode: str = "insertion") -> Array:
+        """An order with the largest possible ABC, (n,), by dynamic programming over subsets.
+
+        Mode "insertion" maximises the AUC, "deletion" minimises it, and "both" maximises ABC + ABC′
+        where insertion follows the order and deletion its reverse. Unchanged features come where
+        the walk does best to linger. Among equally good orders the first in dictionary order over
+        the players is taken.
+        """
+        values, unchanged = self._score(mode), [j for j in range(self.n) if j not in self.players]
+        lingered, waiting = _best_totals(values, len(unchanged))
+        return self._like(torch.tensor(self._walk(values, lingered, waiting, unchanged)))
+
+    def _score(self, mode: str) -> Tensor:
+        """What each visited subset adds to the area to be maximised."""
+        values = self._values.cpu()
+        if check_mode(mode, LATTICE_MODES) == "both":  # the reverse order visits the complements
+            return values - values.flip(0)
+        return values if mode == "insertion" else -values
+
+    def _walk(self, values: Tensor, lingered: Tensor, waiting: Tensor, unchanged: list[int]) -> list[int]:
+        """Follow the best totals from the empty to the full subset."""
+        subset, order, totals = 0, [], waiting
+        while True:
+            if totals is waiting and lingered[subset] + len(unchanged) * values[subset] >= waiting[subset]:
+                order += unchanged
+                totals = lingered
+            free = [k for k in range(self.d) if not subset >> k & 1]
+            if not free:
+                return order
+            best = max(free, key=lambda k: (float(totals[subset | 1 << k]), -k))
+            order.append(self.players[best])
+            subset |= 1 << best
+
+
+def lattices(
+    f: Model,
+    X: Points,
+    R: Points,
+    *,
+    max_features: int = MAX_FEATURES,
+    chunk: int | None = None,
+    progress: bool | None = None,
+) -> Iterator[Lattice]:
+    """Yield the Lattice of each pair of rows of X and R; pairs are evaluated together, chunk by chunk.
+
+    Parameters
+    ----------
+    X, R : (n,) or (pairs, n)
+    max_features : refuse pairs with more differing features than this
+    chunk : hybrids per model call, of as many pairs as fit (default: what suits the device)
+    progress : show a progress bar (default: on terminals, for work of more than two seconds)
+    """
+    pairs = Pairs.of(X, R)
+    differing = pairs.differing()
+    _check_size(differing.sum(dim=1), max_features)
+    return _lattices(f, pairs, differing, chunk, progress)
+
+
+def _check_size(d: Tensor, limit: int) -> None:
+    largest = int(d.max())
+    if largest > limit:
+        raise ValueError(
+            f"pair {int(d.argmax())} differs in {largest} features, so its lattice needs 2**{largest} = {2**largest:,} "
+            f"evaluations and {2 ** (largest - 17):,} MiB for the values; the limit is 2**{limit}. "
+            f"Choose pairs that differ in fewer features, or pass max_features={largest}."
+        )
+
+
+def _lattices(
+    f: Model, pairs: Pairs, differing: Tensor, chunk: int | None, progress: bool | None
+) -> Iterator[Lattice]:
+    """Evaluate the concatenated lattices of all pairs and cut the values into one Lattice per pair."""
+    bit = torch.where(differing, differing.cumsum(dim=1) - 1, UNCHANGED)
+    end = (2 ** differing.sum(dim=1)).cumsum(dim=0)
+    start = torch.nn.functional.pad(end, (1, 0))[:-1]
+
+    def select(rows: Tensor) -> tuple[Tensor, Tensor]:
+        pair = torch.searchsorted(end.to(rows.device), rows, right=True)
+        subset = rows - start.to(rows.device)[pair]
+        return pair, (subset[:, None] >> bit.to(rows.device)[pair] & 1).bool()
+
+    chunks = hybrid_values(f, pairs, int(end[-1]), select, chunk, progress)
+    buffer = torch.empty(0, dtype=torch.float64)
+    for p in range(len(pairs)):
+        players = tuple(torch.nonzero(differing[p])[:, 0].tolist())
+        parts, have = [buffer], len(buffer)
+        while have < 2 ** len(players):
+            parts.append(next(chunks))
+            have += len(parts[-1])
+        values = torch.cat([part.to(parts[-1].device) for part in parts])
+        buffer = values[2 ** len(players) :]
+        yield Lattice(like(values[: 2 ** len(players)].clone(), pairs.template), players, pairs.n)
+
+
+@lru_cache(maxsize=8)
+def _sizes(d: int) -> Tensor:
+    size = torch.zeros(1, dtype=torch.int64)
+    for _ in range(d):
+        size = torch.cat([size, size + 1])
+    return size
+
+
+def subset_sizes(d: int, device: Any = "cpu") -> Tensor:
+    """Number of players in each of the 2ᵈ subsets."""
+    return _sizes(d).to(device)
+
+
+@lru_cache(maxsize=32)
+def _shapley_weights(d: int) -> tuple[Tensor, Tensor]:
+    """Weight of f(S) by |S|: where the player is in S (it has just joined), and where it is not (yet)."""
+    stays = [1 / (d * comb(d - 1, s)) for s in range(d)]
+    joins = [0.0, *stays]
+    return torch.tensor(joins, dtype=torch.float64), torch.tensor([*stays, 0.0], dtype=torch.float64)
+
+
+def _sums_with_player(values: Tensor) -> Tensor:
+    """Σ over the subsets that contain player k, (d,): halve the lattice once per player, last first."""
+    sums: list[Tensor] = []
+    while len(values) > 1:
+        without, with_last = values.view(2, -1)
+        sums.append(with_last.sum())
+        values = without + with_last
+    return torch.stack(sums[::-1]) if sums else values.new_zeros(0)
+
+
+@lru_cache(maxsize=2)
+def _layers(d: int) -> list[tuple[Tensor, Tensor]]:
+    """Subsets by size, from the second largest to the empty one, each with the subsets one step ahead."""
+    by_size = torch.argsort(subset_sizes(d), stable=True).split([comb(d, s) for s in range(d + 1)])
+    layers = []
+    for subsets in by_size[-2::-1]:
+        ahead = subsets[:, None] | 1 << torch.arange(d)
+        layers.append((subsets, ahead[ahead != subsets[:, None]].view(len(subsets), -1)))
+    return layers
+
+
+def _best_totals(values: Tensor, unchanged: int) -> tuple[Tensor, Tensor]:
+    """Largest Σ values on a walk from each subset to the full one, with the lingering over, or still to come.
+
+    Lingering repeats one subset of the walk `unchanged` times. Layer by layer, from the full subset down.
+    """
+    lingered, waiting = values.clone(), unchanged * values + values
+    for subsets, ahead in _layers((len(values) - 1).bit_length()):
+        here = values[subsets]
+        lingered[subsets] = here + lingered[ahead].amax(dim=1)
+        if unchanged:
+            waiting[subsets] = torch.maximum(here + waiting[ahead].amax(dim=1), unchanged * here + lingered[subsets])
+    return lingered, waiting if unchanged else lingered

@@ -1,0 +1,73 @@
+"""The files around the package agree with each other, and the README's example prints what it says."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOCK = {
+    canonicalize_name(line.split("==")[0]): line.split("==")[1]
+    for line in (ROOT / "requirements.lock").read_text().splitlines()
+    if line and not line.startswith("#")
+}
+REQUIREMENTS = [
+    Requirement(text)
+    for group in [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    for text in group
+]
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=str)
+def test_the_lock_holds_every_dependency_within_its_range(requirement):
+    assert requirement.specifier.contains(LOCK[canonicalize_name(requirement.name)])
+
+
+def test_the_lock_is_exact_and_the_same_on_every_machine():
+    assert all(re.fullmatch(r"[0-9][0-9a-z.]*", version) for version in LOCK.values())
+    assert LOCK["torch"] == "2.13.0"
+    assert "torch==2.13.0" in PROJECT["dependencies"]
+
+
+def test_environment_yml_is_in_step():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    python = next(d for d in environment["dependencies"] if str(d).startswith("python="))
+    assert PROJECT["requires-python"] == ">=" + python.removeprefix("python=")
+    pip = next(d["pip"] for d in environment["dependencies"] if isinstance(d, dict))
+    assert pip == ["-r requirements.lock", "-e ."]
+
+
+def test_every_dependency_is_justified():
+    table = (ROOT / "CONTRIBUTING.md").read_text().split("## Why each dependency")[1]
+    for requirement in REQUIREMENTS:
+        assert re.search(rf"\b{re.escape(requirement.name)}\b", table), f"{requirement.name} needs its line"
+
+
+def test_the_readme_example_prints_what_the_readme_says():
+    readme = (ROOT / "README.md").read_text()
+    code, printed = re.search(r"```python\n(.*?)```\n```text\n(.*?)```", readme, re.DOTALL).groups()
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == printed
+
+
+def test_the_readme_fits_a_screen_and_names_only_what_exists():
+    readme = (ROOT / "README.md").read_text()
+    assert len(readme.splitlines()) <= 45
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"`make ([a-z]+)`", readme)) <= targets
+    for link in re.findall(r"\]\(([^)#:]+)\)", readme):
+        assert (ROOT / link).exists(), link
+
+
+def test_versions_agree():
+    import insdel
+
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert insdel.__version__ == PROJECT["version"] == citation["version"]
