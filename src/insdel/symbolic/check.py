@@ -1,0 +1,115 @@
+"""What a symbolic check hands back: a statement, a verdict, and the expressions behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy as sp
+
+LONGEST = 700  # characters; a longer formula fills a page and tells the reader nothing
+
+
+def readable(text: str, expression: Any) -> str:
+    """The text of an expression, or how many terms it has when it is too long to read."""
+    if len(text) <= LONGEST:
+        return text
+    return f"({len(expression.args if isinstance(expression, sp.Basic) else expression)} terms, not shown)"
+
+
+def latex(expression: Any) -> str:
+    """LaTeX of an expression between dollar signs; a list piece by piece, so that lines can break."""
+    if isinstance(expression, list | tuple):
+        return readable(", ".join(f"${sp.latex(part)}$" for part in expression), expression)
+    return readable(f"${sp.latex(expression)}$", expression)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A statement of the paper and whether it holds; true or false in an `if`.
+
+    Attributes
+    ----------
+    name : the function that made it, e.g. "theorem_1"
+    where : place in the paper
+    statement : Markdown with LaTeX
+    holds : the verdict, from exact arithmetic only
+    details : label → sympy expression, what the verdict rests on
+    """
+
+    name: str
+    where: str
+    statement: str
+    holds: bool
+    details: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def __bool__(self) -> bool:
+        """Return the verdict."""
+        return self.holds
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in words."""
+        return "✓ holds" if self.holds else "✗ does not hold"
+
+    def __str__(self) -> str:
+        """Plain text: verdict, statement, expressions."""
+        head = f"{self.verdict}: {self.name} ({self.where}). {self.statement}"
+        return "\n".join([head, *(f"    {k}: {readable(str(v), v)}" for k, v in self.details.items())])
+
+    def _repr_markdown_(self) -> str:
+        head = f"**{self.verdict}** · {self.statement} *({self.where})*"
+        lines = [f"- {label}: {latex(value)}" for label, value in self.details.items()]
+        return "\n".join([head, "", *lines]) if lines else head
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """A slip: the printed version and the corrected one, each as a check.
+
+    Attributes
+    ----------
+    number : row of the list of errata
+    where : place in the paper
+    printed, corrected : the two versions
+    reading : another reading of the printed words, if there is one worth a check
+    remarks : further facts that belong to it
+    """
+
+    number: int
+    where: str
+    printed: Check
+    corrected: Check
+    reading: Check | None = None
+    remarks: tuple[Check, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Return whether the printed version is false and the corrected one true."""
+        return self.corrected.holds and not self.printed.holds
+
+    @property
+    def verdict(self) -> str:
+        """Whether the printed version is a slip, as the checks say."""
+        if self.printed:
+            return "refuted: the printed version holds"
+        if not self.corrected:
+            return "neither version holds"
+        return "a matter of reading" if self.reading else "confirmed"
+
+    def versions(self) -> Iterator[tuple[str, Check]]:
+        """Each version with its label: printed, read otherwise, corrected, remarks."""
+        yield "printed", self.printed
+        if self.reading is not None:
+            yield "printed, read otherwise", self.reading
+        yield "corrected", self.corrected
+        yield from (("remark", remark) for remark in self.remarks)
+
+    def __str__(self) -> str:
+        """Plain text: verdict and every version."""
+        head = f"erratum {self.number} ({self.where}): {self.verdict}"
+        return "\n".join([head, *(f"  [{label}] {check}" for label, check in self.versions())])
+
+    def _repr_markdown_(self) -> str:
+        head = f"**Erratum {self.number}** *({self.where})*: {self.verdict}"
+        return "\n\n".join([head, *(f"*{label}:* {c._repr_markdown_()}" for label, c in self.versions())])
