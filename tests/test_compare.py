@@ -1,0 +1,200 @@
+"""The tidy table of a comparison: right numbers, resumable, never mixed, the same on a cluster."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from pandas.testing import assert_frame_equal
+
+import insdel
+from insdel.compare import COLUMNS
+
+RNG = np.random.default_rng(0)
+X, R = RNG.normal(size=(7, 5)).astype(np.float32), RNG.normal(size=(7, 5)).astype(np.float32)
+R[2:, 1] = X[2:, 1]
+METHODS = ("kernel_shap", "integrated_gradients", "random", "best", "expected")
+
+
+def network(seed=1):
+    torch.manual_seed(seed)
+    return torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.PReLU(), torch.nn.Linear(8, 1), torch.nn.Flatten(0))
+
+
+def test_the_table_holds_every_method_mode_and_pair_with_the_curves_areas():
+    f = network()
+    table = insdel.compare(f, X, R, METHODS, seed=3)
+    assert list(table.columns) == COLUMNS
+    assert len(table) == 7 * 5 * 2 and not table.duplicated(["pair", "method", "mode"]).any()
+    attributions = insdel.explain("integrated_gradients", f, X, R)
+    for mode in ("insertion", "deletion"):
+        walks = insdel.curve(f, X, R, insdel.order(attributions, mode))
+        rows = table.query("method == 'integrated_gradients' and mode == @mode")
+        assert np.allclose(rows["abc"], insdel.abc(walks, mode), atol=1e-6)
+        assert np.allclose(rows["auc"], insdel.auc(walks), atol=1e-6)
+        assert np.allclose(rows["abc_per_feature"], insdel.abc(walks, mode, per_feature=True), atol=1e-6)
+
+
+def test_best_and_expected_are_those_of_the_lattice():
+    f = network()
+    table = insdel.compare(f, X, R, METHODS).set_index(["pair", "method", "mode"])["abc"]
+    for pair, lattice in enumerate(insdel.lattices(f, X, R)):
+        for mode in ("insertion", "deletion"):
+            assert table[pair, "best", mode] == pytest.approx(lattice.abc(lattice.best_order(mode), mode))
+            assert table[pair, "expected", mode] == pytest.approx(lattice.expected_abc(mode), abs=1e-6)
+            assert table[pair, "best", mode] >= table[pair, "kernel_shap", mode] - 1e-9
+
+
+def test_without_lattices_the_curves_come_from_the_model():
+    table = insdel.compare(network(), X, R, ["kernel_shap"], options={"kernel_shap": {"samples": 10_000}})
+    assert_frame_equal(table, insdel.compare(network(), X, R, ["kernel_shap"]), atol=1e-5, rtol=1e-5)
+
+
+def test_random_orders_do_not_depend_on_the_other_methods_and_follow_the_seed():
+    alone = insdel.compare(network(), X, R, ["random"], seed=3)
+    among = insdel.compare(network(), X, R, METHODS, seed=3).query("method == 'random'").reset_index(drop=True)
+    assert_frame_equal(alone, among, atol=1e-6, rtol=1e-6)
+    assert not np.allclose(alone["abc"], insdel.compare(network(), X, R, ["random"], seed=4)["abc"])
+
+
+def test_a_checkpoint_gives_the_same_table_and_finished_chunks_are_not_computed_again(tmp_path):
+    whole = insdel.compare(network(), X, R, METHODS, chunk=2)
+    assert_frame_equal(insdel.compare(network(), X, R, METHODS, chunk=2, checkpoint=tmp_path), whole, check_exact=True)
+    (tmp_path / "pairs_0000004.parquet").unlink()
+    calls = []
+    f = network()
+    f.register_forward_hook(lambda *_: calls.append(1))
+    assert_frame_equal(insdel.compare(f, X, R, METHODS, chunk=2, checkpoint=tmp_path), whole, check_exact=True)
+    assert calls
+    calls.clear()
+    insdel.compare(f, X, R, METHODS, chunk=2, checkpoint=tmp_path)
+    assert not calls
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"seed": 9}, "seed was 0, is 9"),
+        ({"methods": ["random"]}, "methods was"),
+        ({"chunk": 3}, "chunk was 2, is 3"),
+        ({"x": X + 1}, "x was"),
+        ({"f": network(2)}, "model was"),
+    ],
+)
+def test_another_comparison_is_never_mixed_in(tmp_path, change, named):
+    arguments = {"f": network(), "x": X, "reference": R, "methods": ["kernel_shap"], "chunk": 2, "checkpoint": tmp_path}
+    insdel.compare(**arguments)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(ValueError, match=f"holds another comparison.*{named}"):
+        insdel.compare(**arguments | change)
+    assert before == {path: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+SLOW = """
+    import sys, time, numpy as np, insdel
+    w = np.linspace(-1, 1, 6)
+    def f(z):
+        time.sleep(0.05)
+        return np.tanh(z @ w) * z[:, 0]
+    rng = np.random.default_rng(5)
+    X, R = rng.normal(size=(2, 24, 6))
+    table = insdel.compare(f, X, R, ["kernel_shap", "random", "best"], chunk=2, checkpoint=sys.argv[1], progress=False)
+    table.to_parquet(sys.argv[2])
+"""
+
+
+def test_a_killed_run_goes_on_to_the_same_table_to_the_bit(tmp_path):
+    script = tmp_path / "run.py"
+    script.write_text(textwrap.dedent(SLOW))
+    command = [sys.executable, script, tmp_path / "part", tmp_path / "part.parquet"]
+    run = subprocess.Popen(command)
+    deadline = time.monotonic() + 60
+    while len(list((tmp_path / "part").glob("pairs_*"))) < 3:
+        assert run.poll() is None and time.monotonic() < deadline, "the run ended before it could be killed"
+        time.sleep(0.01)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    finished = len(list((tmp_path / "part").glob("pairs_*")))
+    assert finished < 12 and not (tmp_path / "part.parquet").exists()
+    subprocess.run(command, check=True)
+    subprocess.run([sys.executable, script, tmp_path / "whole", tmp_path / "whole.parquet"], check=True)
+    part, whole = (pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("part", "whole"))
+    assert_frame_equal(part, whole, check_exact=True)
+
+
+def slow_model(z):
+    """A model slow enough that a worker can be killed in the middle of it."""
+    time.sleep(0.1)
+    return np.tanh(z @ np.linspace(-1, 1, z.shape[1])) * z[:, 0]
+
+
+def test_a_cluster_loses_a_worker_and_gives_the_same_table(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    rng = np.random.default_rng(6)
+    x, reference = rng.normal(size=(2, 24, 5))
+    expected = insdel.compare(slow_model, x, reference, ["kernel_shap", "random"], chunk=1)
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, local_directory=tmp_path
+    ) as cluster, distributed.Client(cluster) as client:
+        client.run(lambda path: sys.path.insert(0, path), str(Path(__file__).parent))
+        client.submit(_kill_after, 1.0, retries=3)  # one worker process ends while chunks are under way
+        address = cluster.scheduler_address
+        table = insdel.compare(slow_model, x, reference, ["kernel_shap", "random"], chunk=1, scheduler=address)
+    assert_frame_equal(table, expected, check_exact=True)
+
+
+def _kill_after(seconds):
+    """End the worker's process, once."""
+    flag = Path("killed")
+    if not flag.exists():
+        flag.touch()
+        time.sleep(seconds)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_summary_of_a_table_by_hand():
+    rows = [(p, m, "insertion", v) for p, values in enumerate([(1.0, 0.0), (2.0, 1.0), (6.0, 8.0)])
+            for m, v in zip(("kernel_shap", "integrated_gradients"), values, strict=True)]
+    table = pd.DataFrame(rows, columns=["pair", "method", "mode", "abc_per_feature"])
+    found = insdel.summary(table).set_index("method")
+    assert found["mean"].tolist() == [3.0, 3.0, 0.0]
+    assert found.loc["kernel_shap", "se"] == pytest.approx(np.std([1, 2, 6], ddof=1) / np.sqrt(3))
+    difference = found.loc["kernel_shap − integrated_gradients", "se"]
+    assert difference == pytest.approx(np.std([1, 1, -2], ddof=1) / np.sqrt(3))
+    assert found["wins"].tolist()[:2] == pytest.approx([2 / 3, 1 / 3]) and np.isnan(found["wins"].iloc[2])
+    assert (found["low"] <= found["mean"]).all() and (found["mean"] <= found["high"]).all()
+    assert (found["pairs"] == 3).all()
+
+
+def test_bootstrap_intervals_cover_the_mean_as_often_as_they_say():
+    rng = np.random.default_rng(7)
+    hits = []
+    for _ in range(200):
+        values = rng.exponential(size=60)
+        table = pd.DataFrame({"pair": range(60), "method": "random", "mode": "insertion", "abc_per_feature": values})
+        row = insdel.summary(table, bootstrap=400).iloc[0]
+        hits.append(row["low"] <= 1 <= row["high"])
+    assert 0.86 < np.mean(hits) < 0.99
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"methods": ["kernel_shop"]}, "methods must be among kernel_shap"),
+        ({"methods": []}, "methods must be among"),
+        ({"modes": ["sideways"]}, "mode must be one of"),
+        ({"options": {"lime": {}}}, "options are for methods that are compared"),
+        ({"chunk": 0}, "chunk must be at least 1 pair"),
+    ],
+)
+def test_bad_requests_are_refused(change, message):
+    arguments = {"f": network(), "x": X, "reference": R, "methods": ["random"]}
+    with pytest.raises(ValueError, match=message):
+        insdel.compare(**arguments | change)
