@@ -144,18 +144,18 @@ def test_a_cluster_loses_a_worker_and_gives_the_same_table(tmp_path):
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, local_directory=tmp_path
     ) as cluster, distributed.Client(cluster) as client:
         client.run(lambda path: sys.path.insert(0, path), str(Path(__file__).parent))
-        client.submit(_kill_after, 1.0, retries=3)  # one worker process ends while chunks are under way
+        client.submit(_kill_once, tmp_path / "killed", retries=3)  # a worker process ends while chunks are under way
         address = cluster.scheduler_address
         table = insdel.compare(slow_model, x, reference, ["kernel_shap", "random"], chunk=1, scheduler=address)
+    assert (tmp_path / "killed").exists()
     assert_frame_equal(table, expected, check_exact=True)
 
 
-def _kill_after(seconds):
-    """End the worker's process, once."""
-    flag = Path("killed")
+def _kill_once(flag):
+    """End the worker's process, the first time that this is called."""
     if not flag.exists():
         flag.touch()
-        time.sleep(seconds)
+        time.sleep(1)
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -122,6 +122,7 @@ def test_symmetry(lat):
 @given(random_lattices(max_n=6))
 def test_expectations_by_enumeration(lat):
     orders = all_orders(lat.n)
+    assert np.allclose(lat.expected_curve(), lat.curve(orders).mean(axis=0), atol=1e-10)
     assert lat.expected_auc() == pytest.approx(insdel.auc(lat.curve(orders)).mean(), abs=1e-10)
     for mode in MODES:
         assert lat.expected_abc(mode) == pytest.approx(lat.abc(orders, mode).mean(), abs=1e-10)

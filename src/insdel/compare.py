@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from insdel.attribution import METHODS, explain
 from insdel.checkpoint import Store, code_hash, model_hash, short_hash

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 Array = np.ndarray | Tensor
 Points = ArrayLike | Tensor  # what users may pass: arrays, tensors, lists, data frames

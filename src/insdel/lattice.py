@@ -116,16 +116,28 @@ class Lattice:
         """Area under the straight line from f(x) to f(x′)  [eq. 2]."""
         return (self.n + 1) / 2 * float(self._values[0] + self._values[-1])
 
+    def expected_curve(self) -> Array:
+        """The mean of the curves of all n! orders, (n + 1,).
+
+        After j steps of a random order the players among the first j features number s with
+        hypergeometric probability, and every subset of s players is as likely as every other.
+        """
+        size = subset_sizes(self.d, self._values.device)
+        mean = torch.zeros(self.d + 1, dtype=torch.float64, device=size.device).index_add_(0, size, self._values)
+        mean /= torch.tensor([comb(self.d, s) for s in range(self.d + 1)], dtype=torch.float64, device=size.device)
+        steps = range(self.n + 1)
+        chances = [[comb(self.d, s) * comb(self.n - self.d, j - s) / comb(self.n, j) if s <= j else 0.0
+                    for s in range(self.d + 1)] for j in steps]  # fmt: skip
+        return self._like(torch.tensor(chances, dtype=torch.float64, device=size.device) @ mean)
+
     def expected_auc(self) -> float:
         """AUC averaged over all n! orders  [Proposition 1].
 
-        The prefix of a random order is a random subset whose size is uniform on 0 … d, so this is
-        n + 1 times the mean over sizes of the mean over the subsets of that size: no cancellation,
+        Over all steps of a random order every number of players is as likely as every other, so this
+        is n + 1 times the mean over sizes of the mean over the subsets of that size: no cancellation,
         unlike the equal sum (n + 1) Σ Δ_u / (|u| + 1).
         """
-        size = subset_sizes(self.d, self._values.device)
-        weight = torch.tensor([1 / comb(self.d, s) for s in range(self.d + 1)], dtype=torch.float64)
-        return (self.n + 1) / (self.d + 1) * float((self._values * weight.to(self._values.device)[size]).sum())
+        return float(self.expected_curve().sum())
 
     def expected_abc(self, mode: str = "insertion") -> float:
         """ABC averaged over all n! orders; for mode "both" (ABC + ABC′) it is exactly 0."""

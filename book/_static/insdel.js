@@ -1,0 +1,11 @@
+// A proof of class "dropdown" has no title to click on: fold it under one of its own.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const proof of document.querySelectorAll(".proof.admonition.dropdown")) {
+    const fold = document.createElement("details");
+    const title = document.createElement("summary");
+    fold.className = "proof-fold";
+    title.textContent = "Show the proof";
+    proof.before(fold);
+    fold.append(title, proof);
+  }
+});

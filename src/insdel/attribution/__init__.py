@@ -1,0 +1,66 @@
+"""One call for every attribution method: `explain`. `METHODS` names them.
+
+The attribution A_j is the effect of changing x_j to x′_j, so all methods share one sign: the
+libraries' scores, which say what x's own value adds compared with x′, come with a minus.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from insdel.attribution import binary, deeplift, exact, gradients, kernel, lime, orders
+from insdel.attribution.registry import Method, check_options, feature_mask, find
+from insdel.evaluate import Array, Model, Pairs, Points, as_array, like, predict
+
+METHODS = {
+    "kernel_shap": Method("Kernel SHAP", False, kernel.kernel_shap),
+    "integrated_gradients": Method("Integrated Gradients", True, gradients.integrated_gradients),
+    "deeplift": Method("DeepLIFT", True, deeplift.deeplift),
+    "vanilla_grad": Method("Vanilla Grad", True, gradients.vanilla_grad),
+    "input_x_gradient": Method("Input × Gradient", True, gradients.input_x_gradient),
+    "lime": Method("LIME", False, lime.lime),
+    "random": Method("Random", False, orders.random),
+    # beyond the paper
+    "lime_tabular": Method("LIME (tabular)", False, lime.lime_tabular),
+    "occlusion": Method("Occlusion", False, orders.occlusion),
+    "gradient_shap": Method("Expected gradients", True, gradients.gradient_shap),
+    "shapley_sampling": Method("Shapley sampling", False, orders.shapley_sampling),
+    "banzhaf": Method("Banzhaf", False, exact.banzhaf),
+    "ig_interpolated": Method("IG, binary features interpolated", True, binary.ig_interpolated),
+    "ig_jump": Method("IG, binary features jump", True, binary.ig_jump),
+    "greedy": Method("Greedy", False, orders.greedy),
+}
+
+
+def explain(method: str, f: Model, x: Points, reference: Points, **options: Any) -> Array:
+    """Attribute the change from f(x) to f(x′) to the features, by one of `METHODS`.
+
+    Parameters
+    ----------
+    method : a name in `METHODS`
+    f : maps an (m, n) batch to m numbers; a torch module or function if the method needs gradients
+    x, reference : (n,) or (pairs, n)
+    **options : those of the method, `METHODS[method].options`; `chunk` (rows per model call) and
+        `progress` (show a bar) are common to most
+
+    Returns
+    -------
+    (n,) or (pairs, n) float64: A_j, the effect of changing x_j to x′_j. `insdel.order` ranks them.
+    """
+    chosen = find(method, METHODS)
+    check_options(method, chosen, options)
+    pairs = Pairs.of(x, reference)
+    if options.get("binary") is not None:
+        options["binary"] = feature_mask(options["binary"], x, pairs.n)
+    return pairs.restore(chosen.run(f, pairs, **options))
+
+
+def completeness(f: Model, x: Points, reference: Points, attributions: Points) -> Array:
+    """Σ_j A_j − (f(x′) − f(x)), per pair: 0 for a method that divides up the whole change; (pairs,)."""
+    pairs = Pairs.of(x, reference)
+    total = torch.as_tensor(as_array(attributions, "attributions")).reshape(-1, pairs.n).sum(dim=1)
+    ends = [torch.as_tensor(predict(f, points)) for points in (x, reference)]
+    gap = total.cpu() - (ends[1] - ends[0]).reshape(-1).cpu()
+    return like(gap[0] if pairs.single else gap, pairs.template)

@@ -1,0 +1,148 @@
+"""Integrated gradients where some features take two values only: interpolate, or jump  [section 4].
+
+Casting, the paper's choice (a), is plain `integrated_gradients`. The two others, (b) and (c), never
+ask f about a binary feature between its two values, and cost 2ᵐ evaluations for m differing ones.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from tqdm.auto import tqdm
+
+from insdel.attribution.coalitions import choose
+from insdel.attribution.differentiate import Gradient
+from insdel.attribution.exact import shapley
+from insdel.attribution.gradients import STEPS, line_integral, quadrature
+from insdel.evaluate import Model, Pairs, chunk_rows, float64, progress_off
+from insdel.lattice import MAX_FEATURES, UNCHANGED
+
+
+def _required(method: str, binary: Tensor | None) -> Tensor:
+    if binary is None:
+        raise ValueError(
+            f"{method} needs binary=..., the features that take two values only: indices, a mask, or x's column names."
+        )
+    return binary
+
+
+def ig_jump(
+    f: Model,
+    pairs: Pairs,
+    *,
+    binary: Tensor | None = None,
+    at: float = 0.5,
+    steps: int = STEPS,
+    rule: str = "riemann_middle",
+    max_features: int = MAX_FEATURES,
+    chunk: int | None = None,
+    progress: bool | None = False,
+) -> Tensor:
+    """Gradients along a path on which all binary features jump at t = `at`, in every order  [section 4 (c)].
+
+    The other features move in a straight line. Averaged over the m! orders of the jumps, a jump's
+    share is the binary feature's Shapley value, the other features held where the path then is. So
+    three complete parts add up: line, Shapley values, line; 2ᵐ evaluations and `steps` gradients.
+    """
+    binary = _required("ig_jump", binary)
+    if not 0 <= at <= 1:
+        raise ValueError(f"ig_jump jumps at a time between 0 and 1, but at is {at}.")
+    moving = _moving(pairs, binary)
+    if not len(moving):
+        return shapley(f, pairs, max_features, chunk, progress)
+    gradient = Gradient("ig_jump", f, pairs)
+    x, reference, fixed = gradient.x, gradient.reference, binary.to(gradient.x.device)
+    stop = x + at * (reference - x)
+    before, after = torch.where(fixed, x, stop), torch.where(fixed, reference, stop)
+    jumps = Pairs(before, after, pairs.template, single=False)
+    result = shapley(f, jumps, max_features, chunk, progress).to(x.device)
+    for share, start, end in ((at, x, before), (1 - at, after, reference)):
+        nodes = quadrature(rule, max(2, round(share * steps)))
+        if share > 0:
+            result[moving] += line_integral(gradient, start[moving], end[moving], *nodes, chunk, progress)
+    return result
+
+
+def _moving(pairs: Pairs, binary: Tensor) -> Tensor:
+    """Numbers of the pairs in which a feature that is not binary differs."""
+    differing = pairs.differing()
+    return torch.nonzero((differing & ~binary.to(differing.device)).any(dim=1))[:, 0]
+
+
+def ig_interpolated(
+    f: Model,
+    pairs: Pairs,
+    *,
+    binary: Tensor | None = None,
+    steps: int = 32,
+    rule: str = "gauss_legendre",
+    max_features: int = MAX_FEATURES,
+    chunk: int | None = None,
+    progress: bool | None = False,
+) -> Tensor:
+    """Integrated gradients of g, f interpolated multilinearly in its binary features  [section 4 (b)].
+
+    2ᵐ gradients per step for m differing binary features. Few steps do: the 2ᵐ corners smooth the
+    integrand. Pairs in which only binary features differ get exact Shapley values, which is what the
+    integral then is, from 2ᵐ evaluations without a gradient.
+    """
+    binary = _required("ig_interpolated", binary)
+    moving = _moving(pairs, binary)
+    still = torch.ones(len(pairs), dtype=torch.bool, device=moving.device).index_fill(0, moving, False)
+    result = torch.zeros(len(pairs), pairs.n, dtype=torch.float64)
+    if still.any():
+        exact = shapley(f, choose(pairs, torch.nonzero(still)[:, 0]), max_features, chunk, progress)
+        result[still.cpu()] = exact.cpu()
+    if len(moving):
+        corners = _Corners(Gradient("ig_interpolated", f, choose(pairs, moving)), binary, max_features)
+        result[moving.cpu()] = corners.integrate(*quadrature(rule, steps), chunk, progress).cpu()
+    return result
+
+
+class _Corners:
+    """The 2ᵐ corners of every pair's differing binary features, at every node of the path."""
+
+    def __init__(self, gradient: Gradient, binary: Tensor, max_features: int) -> None:
+        self.gradient, self.change = gradient, gradient.reference - gradient.x
+        self.flips = binary.to(gradient.x.device) & (gradient.x != gradient.reference)
+        self.m = self.flips.sum(dim=1)
+        self.bit = torch.where(self.flips, self.flips.cumsum(dim=1) - 1, UNCHANGED)
+        largest = int(self.m.max())
+        if largest > max_features:
+            raise ValueError(
+                f"ig_interpolated needs 2**{largest} gradients per step for {largest} differing binary features; the "
+                f"limit is 2**{max_features}. Use ig_jump or integrated_gradients, or raise max_features."
+            )
+
+    def integrate(self, nodes: Tensor, weights: Tensor, chunk: int | None, progress: bool | None) -> Tensor:
+        """(pairs, n): Σ over nodes of weight × gradient of g × change."""
+        x = self.gradient.x
+        result, start = float64(torch.zeros_like(x)), float64(self.gradient(x)[0])
+        end = (len(nodes) << self.m).cumsum(dim=0)
+        begin, total = torch.nn.functional.pad(end, (1, 0))[:-1], int(end[-1])
+        size = chunk_rows(x.shape[1], x.device, chunk)
+        with tqdm(total=total, unit=" gradients", unit_scale=True, delay=2, disable=progress_off(progress)) as bar:
+            for first in range(0, total, size):
+                rows = torch.arange(first, min(first + size, total), device=x.device)
+                pair = torch.searchsorted(end, rows, right=True)
+                node, subset = (rows - begin[pair]) >> self.m[pair], (rows - begin[pair]) & ((1 << self.m[pair]) - 1)
+                t, weight = nodes.to(x.device)[node], weights.to(x.device)[node]
+                result.index_add_(0, pair, weight[:, None] * self._share(pair, subset, t, start))
+                bar.update(len(rows))
+        return result
+
+    def _share(self, pair: Tensor, subset: Tensor, t: Tensor, start: Tensor) -> Tensor:
+        """(r, n): what each corner u adds to ∂g/∂x_j · (x′_j − x_j) at time t.
+
+        With p_u = t^|u| (1−t)^(m−|u|): p_u ∂_j f(u) (x′_j − x_j) if j is not binary, and if it is,
+        ±f(u) with j's own factor left out of p_u, as g is linear in x_j.
+        """
+        on = (subset[:, None] >> self.bit[pair] & 1).bool()
+        flips, change = self.flips[pair], self.change[pair]
+        moved = self.gradient.x[pair] + t.to(change.dtype)[:, None] * change
+        corner = torch.where(on, self.gradient.reference[pair], self.gradient.x[pair])
+        values, slope = self.gradient(torch.where(flips, corner, moved))
+        s, m, t = on.sum(dim=1, keepdim=True), self.m[pair][:, None], t[:, None]
+        gain = (values - start[pair])[:, None]  # against f(x): less to cancel
+        jump = torch.where(on, t ** (s - 1) * (1 - t) ** (m - s), -(t**s) * (1 - t) ** (m - 1 - s)) * gain
+        return torch.where(flips, jump, t**s * (1 - t) ** (m - s) * slope * float64(change))

@@ -1,0 +1,54 @@
+"""The gradient of f on a batch of points, or an error that names the method that needs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from insdel.evaluate import BatchModel, Model, Pairs, eval_mode, float64
+
+
+class Gradient:
+    """f and its gradient as a function of (m, n) points, one backward pass per call.
+
+    x, reference : (pairs, n) the pairs where, and in the precision in which, the model computes
+    """
+
+    def __init__(self, method: str, f: Model, pairs: Pairs) -> None:
+        self.method, self.f, self.model = method, f, BatchModel(f, pairs.template)
+        points = pairs.on(self.model)
+        if not isinstance(points.x, Tensor) or not isinstance(points.reference, Tensor):
+            raise TypeError(f"{method} needs points made of numbers, but their type is {points.x.dtype}.")
+        kind = points.x.dtype if points.x.is_floating_point() else torch.float64
+        self.x, self.reference = points.x.to(kind), points.reference.to(kind)
+
+    def __call__(self, points: Tensor) -> tuple[Tensor, Tensor]:
+        """Return f, (m,), and ∇f, (m, n), in float64."""
+        z = points.detach().requires_grad_(True)
+        with torch.enable_grad(), eval_mode(self.f):
+            output = self._output(z)
+            (gradient,) = torch.autograd.grad(output.sum(), z)
+        if not torch.isfinite(gradient).all():
+            raise ValueError(f"{self.method} needs a finite gradient, but that of f is not finite at every point.")
+        return self.model._checked(output, len(points)), float64(gradient)
+
+    def _output(self, z: Tensor) -> Tensor:
+        try:
+            output: Any = self.f(z)
+        except Exception as error:
+            if isinstance(self.f, torch.nn.Module):
+                raise
+            raise self._refusal(f"f cannot be called on tensors that record gradients ({error})") from error
+        if not isinstance(output, Tensor):
+            raise self._refusal(f"f returned a {type(output).__name__}, not a tensor")
+        if not output.requires_grad:
+            raise self._refusal("f's output does not depend on its input in a way that torch can differentiate")
+        return output
+
+    def _refusal(self, found: str) -> TypeError:
+        return TypeError(
+            f"{self.method} needs the gradient of f, but {found}. Pass a torch module or a function made of torch "
+            "operations, or choose a method without gradients, such as kernel_shap, occlusion or lime."
+        )

@@ -1,0 +1,45 @@
+"""Attributions that need all 2ᵈ hybrids of a pair: exact Shapley (Kernel SHAP) and Banzhaf values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from insdel.attribution.coalitions import given
+from insdel.evaluate import Array, Model, Pairs
+from insdel.lattice import MAX_FEATURES, Lattice, lattices
+
+
+def from_lattices(
+    value: Callable[[Lattice], Array],
+    f: Model,
+    pairs: Pairs,
+    max_features: int,
+    chunk: int | None,
+    progress: bool | None,
+) -> Tensor:
+    """Apply `value`, Lattice → (n,), to the lattice of every pair; (pairs, n)."""
+    found = lattices(f, *given(pairs), max_features=max_features, chunk=chunk, progress=progress)
+    return torch.stack([torch.as_tensor(value(lattice)) for lattice in found])
+
+
+def banzhaf(
+    f: Model,
+    pairs: Pairs,
+    *,
+    max_features: int = MAX_FEATURES,
+    chunk: int | None = None,
+    progress: bool | None = False,
+) -> Tensor:
+    """Mean of f(S + j) − f(S) over all subsets S of the differing features, each counted alike.
+
+    Unlike Shapley values these do not add up to f(x′) − f(x).
+    """
+    return from_lattices(Lattice.banzhaf, f, pairs, max_features, chunk, progress)
+
+
+def shapley(f: Model, pairs: Pairs, max_features: int, chunk: int | None, progress: bool | None) -> Tensor:
+    """Exact Shapley values of the change from x to x′, (pairs, n)."""
+    return from_lattices(Lattice.shapley, f, pairs, max_features, chunk, progress)

@@ -1,0 +1,101 @@
+"""LIME in two versions: captum's, which compares x with x′, and the lime package's, which does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm.auto import tqdm
+
+from insdel.attribution.coalitions import Group, choose, coalition_values, given
+from insdel.evaluate import Model, Pairs, Points, as_points, predict, progress_off
+
+BLOCK = 2**22  # entries of a block of masks
+
+
+def lime(
+    f: Model,
+    pairs: Pairs,
+    *,
+    samples: int = 25,
+    alpha: float = 0.01,
+    width: float = 1.0,
+    seed: int = 0,
+    chunk: int | None = None,
+    progress: bool | None = False,
+) -> Tensor:
+    """Minus the coefficients of a weighted Lasso on random hybrids of x and x′  [section 5, appendix].
+
+    The estimator of captum's Lime with its defaults, the hybrids of all pairs evaluated together:
+    every feature (unchanged ones too) keeps x's value with probability 1/2, hybrids weigh
+    exp(−δ² / 2 width²) with δ = 1 − cos(x, hybrid), and the Lasso's penalty is `alpha`. As `alpha`
+    is not relative, the result depends on the unit of f's output.
+    """
+    if samples < 2 or alpha < 0 or width <= 0:
+        raise ValueError(f"lime needs samples ≥ 2, alpha ≥ 0 and width > 0; found {samples}, {alpha} and {width}.")
+    generator, result = np.random.default_rng(seed), torch.zeros(len(pairs), pairs.n, dtype=torch.float64)
+    blocks = torch.arange(len(pairs)).split(max(1, BLOCK // (samples * pairs.n)))
+    for index in tqdm(blocks, unit=" blocks", delay=2, disable=progress_off(progress)):
+        keep = torch.from_numpy(generator.random((len(index), samples, pairs.n), dtype=np.float32) < 0.5)
+        result[index] = lime_fit(f, pairs, index, keep, alpha, width, chunk)
+    return result
+
+
+def lime_fit(
+    f: Model, pairs: Pairs, index: Tensor, keep: Tensor, alpha: float, width: float, chunk: int | None = None
+) -> Tensor:
+    """A for the pairs `index` from given hybrids; keep (k, samples, n) says what stays as in x."""
+    from sklearn.linear_model import Lasso
+
+    chosen = choose(pairs, index)
+    group = Group(chosen, index, torch.arange(pairs.n).expand(len(index), -1))
+    values = coalition_values(f, group, ~keep, chunk, False)
+    weights = _similarity(chosen, keep, width).cpu().numpy()
+    result = np.empty((len(index), pairs.n))
+    # float32, as captum passes its samples on
+    design, target = keep.numpy().astype(np.float32), values.cpu().numpy().astype(np.float32)
+    for k in range(len(index)):
+        model = Lasso(alpha=alpha).fit(design[k], target[k], sample_weight=weights[k])
+        result[k] = -model.coef_
+    return torch.from_numpy(result)
+
+
+def _similarity(pairs: Pairs, keep: Tensor, width: float) -> Tensor:
+    """exp(−(1 − cos(x, hybrid))² / 2 width²), (pairs, samples)."""
+    x, reference = (torch.as_tensor(points).float()[:, None] for points in (pairs.x, pairs.reference))
+    hybrids = torch.where(keep.to(x.device), x, reference)
+    distance = 1 - torch.nn.functional.cosine_similarity(x, hybrids, dim=2)
+    return torch.exp(-(distance**2) / (2 * width**2))
+
+
+def lime_tabular(
+    f: Model,
+    pairs: Pairs,
+    *,
+    background: Points | None = None,
+    binary: Tensor | None = None,
+    samples: int = 5000,
+    seed: int = 0,
+    chunk: int | None = None,
+    progress: bool | None = False,
+) -> Tensor:
+    """Minus the coefficients that the `lime` package's tabular explainer finds around x.
+
+    It draws points from the distribution of the `background` rows, (m, n), cuts features into
+    quartiles (`binary` ones are categories) and regresses f on sharing x's quartile. x′ plays no
+    part. Library defaults, except that all features are kept, not the ten largest.
+    """
+    from lime.lime_tabular import LimeTabularExplainer
+
+    if background is None:
+        raise ValueError("lime_tabular needs background=..., rows (m, n) that show how the features are distributed.")
+    rows = np.asarray(as_points(background, "background"), dtype=np.float64).reshape(-1, pairs.n)
+    points = np.asarray(given(pairs)[0], dtype=np.float64)
+    categories = [] if binary is None else torch.nonzero(binary)[:, 0].tolist()
+    explainer = LimeTabularExplainer(rows, mode="regression", categorical_features=categories, random_state=seed)
+    result = torch.zeros(len(pairs), pairs.n, dtype=torch.float64)
+    for p, x in enumerate(tqdm(points, unit=" pairs", delay=2, disable=progress_off(progress))):
+        found = explainer.explain_instance(x, lambda z: predict(f, z, chunk), num_features=pairs.n, num_samples=samples)
+        for feature, coefficient in found.local_exp[1]:  # under 0 the package keeps them with the sign turned
+            result[p, feature] = -coefficient
+    return result

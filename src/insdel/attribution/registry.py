@@ -1,0 +1,82 @@
+"""What a method is, and how its name and options are checked."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Method:
+    """An attribution method.
+
+    title : its name in tables and figures
+    needs_gradient : whether f must be differentiable by torch
+    run : (f, pairs, **options) → (pairs, n)
+    """
+
+    title: str
+    needs_gradient: bool
+    run: Callable[..., Tensor]
+
+    @property
+    def description(self) -> str:
+        """What it computes, in one line."""
+        return (inspect.getdoc(self.run) or "").split("\n")[0]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Its options and their defaults."""
+        parameters = inspect.signature(self.run).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    close = get_close_matches(str(name), known, n=1, cutoff=0.5)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def find(method: str, methods: Mapping[str, Method]) -> Method:
+    """Return the method of that name."""
+    if method not in methods:
+        known = list(methods)
+        raise ValueError(f"unknown method {method!r}.{_nearest(method, known)} Known methods: {', '.join(known)}.")
+    return methods[method]
+
+
+def check_options(name: str, method: Method, options: Mapping[str, Any]) -> None:
+    """Refuse options that the method does not have."""
+    known = list(method.options)
+    for option in options:
+        if option not in known:
+            hint = _nearest(option, known)
+            raise TypeError(f"{name} has no option {option!r}.{hint} Its options: {', '.join(known)}.")
+
+
+def feature_mask(chosen: Any, x: Any, n: int) -> Tensor:
+    """Return features given by index, by name (if x is a data frame) or by a mask as (n,) booleans."""
+    values = np.asarray(chosen.cpu() if isinstance(chosen, Tensor) else list(chosen))
+    if values.dtype == bool and values.shape == (n,):
+        return torch.from_numpy(values)
+    names = [str(name) for name in getattr(x, "columns", [])]
+    if values.dtype.kind in "UO" and len(values):
+        unknown = [str(v) for v in values if str(v) not in names]
+        if unknown:
+            raise ValueError(f"binary names {', '.join(unknown)}, but x has {_columns(names)}. Pass indices or a mask.")
+        values = np.array([names.index(str(v)) for v in values])
+    if len(values) and (values.dtype.kind not in "iu" or values.min() < -n or values.max() >= n):
+        raise ValueError(f"binary must hold indices below n = {n}, or be a mask of {n} booleans; found {list(values)}.")
+    mask = torch.zeros(n, dtype=torch.bool)
+    mask[values.astype(np.int64)] = True
+    return mask
+
+
+def _columns(names: list[str]) -> str:
+    return f"the columns {', '.join(names)}" if names else "no column names"

@@ -1,0 +1,138 @@
+"""The command `insdel`: run a chapter, build the book, get data, look whether all is there."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from insdel.chapters import PROFILES, find_chapter, find_root, list_chapters, read_parameters
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0 all well, 1 a chapter or page failed, 2 misuse."""
+    options = parser().parse_args(arguments)
+    try:
+        return int(options.action(options) or 0)
+    except (ValueError, TypeError, FileNotFoundError) as error:
+        print(f"insdel: {error}", file=sys.stderr)
+        return 2
+    except (RuntimeError, OSError) as error:
+        print(f"insdel: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("insdel: stopped; what was published before is untouched", file=sys.stderr)
+        return 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    top = argparse.ArgumentParser(prog="insdel", description="Insertion and deletion tests, as a book.")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="run one chapter with parameters of your own into runs/")
+    run.add_argument("chapter", help="its number, its name or a part of it: 1, walk, cern")
+    run.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
+    run.add_argument("-l", "--list", action="store_true", help="list the chapter's parameters and stop")
+    run.add_argument("-o", "--output", type=Path, help="folder for the result (default: runs/CHAPTER/TIME)")
+    run.add_argument("--profile", choices=PROFILES, default="quick", help="parameters not named with -p")
+    run.set_defaults(action=run_command)
+    book = commands.add_parser("book", help="run what changed and build the book into build/book")
+    book.add_argument("--profile", choices=PROFILES, default="quick", help="smoke: seconds; paper: full size")
+    book.add_argument("--chapters", nargs="+", metavar="CHAPTER", help="a draft of these, into build/draft")
+    book.add_argument("--jobs", type=int, help="chapters at a time (default: as many as there are cores)")
+    book.add_argument("--force", action="store_true", help="run chapters even if nothing changed")
+    book.set_defaults(action=book_command)
+    sync = commands.add_parser("sync", help="write the .ipynb of every chapter from its .md")
+    sync.set_defaults(action=sync_command)
+    data = commands.add_parser("data", help="list the data sets, or fetch one: insdel data fetch cern")
+    data.add_argument("fetch", nargs="*", metavar="fetch NAME", help="download the real file of a data set")
+    data.set_defaults(action=data_command)
+    doctor = commands.add_parser("doctor", help="check that all is there, and say what to do if not")
+    doctor.set_defaults(action=doctor_command)
+    return top
+
+
+def _need_book_extra() -> None:
+    """Refuse early if chapters cannot run."""
+    from insdel.doctor import has_book_extra
+
+    if not has_book_extra():
+        raise ValueError('papermill and Jupyter Book are needed but missing: pip install "insdel[book]"')
+
+
+def say(text: str) -> None:
+    """Print a line at once, also into a log file."""
+    print(text, flush=True)
+
+
+def run_command(options: argparse.Namespace) -> None:
+    """Run one chapter into runs/, or list its parameters."""
+    _need_book_extra()
+    from insdel.book import run_one
+
+    root = find_root()
+    chapter = find_chapter(list_chapters(root), options.chapter)
+    if options.list:
+        for parameter in read_parameters(chapter.read()).values():
+            say(f"{parameter.name} = {parameter.default!r}  # {parameter.comment} ({parameter.kind})")
+        return
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    output = (options.output or root / "runs" / chapter.name / stamp).resolve()
+    if (output / "html").exists():
+        raise ValueError(f"{output} holds a run already; runs are never overwritten. Name another with -o.")
+    notebook, page = run_one(root, chapter, dict(options.parameter), output, options.profile, say)
+    say(f"{notebook}\n{page}")
+
+
+def book_command(options: argparse.Namespace) -> None:
+    """Build the book, or a draft of some chapters."""
+    _need_book_extra()
+    from insdel.book import build_book
+
+    root = find_root()
+    listed = list_chapters(root)
+    chapters = [find_chapter(listed, text) for text in options.chapters] if options.chapters else None
+    if options.jobs is not None and options.jobs < 1:
+        raise ValueError(f"--jobs needs a whole number of at least 1; found {options.jobs}.")
+    say(str(build_book(root, options.profile, chapters, options.jobs, options.force, say)))
+
+
+def sync_command(options: argparse.Namespace) -> None:
+    """Bring the notebooks for Colab and Binder in step with the chapters."""
+    _need_book_extra()
+    from insdel.pairs import sync
+
+    root = find_root()
+    changed = sync(root, list_chapters(root))
+    say("\n".join(f"written: {path.relative_to(root)}" for path in changed) or "all in step")
+
+
+def data_command(options: argparse.Namespace) -> None:
+    """List the data sets and where each would come from, or fetch one."""
+    from insdel import datasets
+
+    if options.fetch:
+        if options.fetch[0] != "fetch" or len(options.fetch) != 2:
+            raise ValueError(f"use `insdel data` or `insdel data fetch NAME`; found {' '.join(options.fetch)!r}.")
+        say(str(datasets.fetch(options.fetch[1])))
+        return
+    for entry in datasets.available():
+        known = {True: "as published", False: "NOT as published: another hash", None: "hash not on record"}
+        found = f"real: {entry['found']} ({known[entry['sha_ok']]})"
+        missing = f"simulated, for there is no real file; to get it: {entry['get']}"
+        say(f"{entry['name']}: {entry['what']}\n  {found if entry['found'] else missing}")
+
+
+def doctor_command(options: argparse.Namespace) -> int:
+    """Print what was found and what to do; exit code 1 if something needed is missing."""
+    from insdel.doctor import report
+
+    lines, healthy = report(find_root())
+    say("\n".join(lines))
+    return 0 if healthy else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+"""Where x comes from: the real file if there is one, else a download, else a simulator, and it says which.
+
+`load` returns a `Dataset` with raw features; `split` holds out rows, and standardises by the training rows.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from . import files
+from .base import Dataset, Split, split
+from .files import FetchError, fetch, fetch_quickly
+from .validate import DataError, Problem
+
+__all__ = ["DataError", "Dataset", "FetchError", "Problem", "Split", "available", "fetch", "load", "split"]
+
+NAMES = tuple(files.MODULES)
+SOURCES = ("auto", "real", "simulated")
+_announced: set[str] = set()
+
+
+def load(
+    name: str,
+    source: str = "auto",
+    path: str | Path | None = None,
+    *,
+    drop_duplicates: bool = False,
+    n: int | None = None,
+    seed: int = 0,
+) -> Dataset:
+    """Load "bangalore" or "cern".
+
+    Parameters
+    ----------
+    source : "auto" takes the first of: `path`, INSDEL_DATA, the cache, a download, the simulator (announced);
+        "real" does the same but never simulates; "simulated" always does
+    path : a file, or a folder that holds one
+    drop_duplicates : drop rows that repeat an earlier one (334 of the 1,951 complete Bangalore rows)
+    n, seed : how many rows to draw, and which, if they are simulated; a real file is read whole
+
+    Raises
+    ------
+    DataError : the file is damaged; lists everything that is wrong, with row and column
+    FileNotFoundError, FetchError : no real file, with source="real"; says how to get it
+    """
+    _check_request(name, source, path)
+    if source == "simulated":
+        return _simulated(name, drop_duplicates, n, seed)
+    found = files.given(name, path) if path is not None else files.find(name)
+    if found is None:
+        try:
+            found = fetch_quickly(name)
+        except FetchError as error:
+            if source == "real":
+                raise
+            _announce(name, str(error))
+            return _simulated(name, drop_duplicates, n, seed)
+    return _real(name, found, drop_duplicates)
+
+
+def available() -> list[dict[str, Any]]:
+    """What `load` would use now, without a download: one dict per dataset.
+
+    Keys: name, what, found (path or None), source ("real", or "simulated" if nothing is found),
+    size (bytes), sha256, sha_ok (None where no hash is on record), get (how to get the file).
+    """
+    table = []
+    for name, module in files.MODULES.items():
+        path = files.find(name)
+        digest = files.sha256(path) if path else None
+        table.append(
+            {
+                "name": name,
+                "what": module.WHAT,
+                "found": str(path) if path else None,
+                "source": "real" if path else "simulated",
+                "size": path.stat().st_size if path else None,
+                "sha256": digest,
+                "sha_ok": _known(name, path.name, str(digest)) if path else None,
+                "get": files.HOW[name],
+            }
+        )
+    return table
+
+
+def _check_request(name: str, source: str, path: str | Path | None) -> None:
+    if name not in NAMES:
+        raise ValueError(f"name must be one of {', '.join(NAMES)}; found {name!r}")
+    if source not in SOURCES:
+        raise ValueError(f"source must be one of {', '.join(SOURCES)}; found {source!r}")
+    if source == "simulated" and path is not None:
+        raise ValueError(f"source='simulated' reads no file, found path={str(path)!r}. Leave one out.")
+
+
+def _known(name: str, file: str, digest: str) -> bool | None:
+    known = files.MODULES[name].SHA256.get(file)
+    return None if known is None else digest == known
+
+
+def _real(name: str, path: Path, drop_duplicates: bool) -> Dataset:
+    module = files.MODULES[name]
+    rows, counts = module.read(path, drop_duplicates)
+    digest = files.sha256(path)
+    provenance = {
+        "origin": module.ORIGIN,
+        "file": path.name,
+        "sha256": digest,
+        "note": module.note(digest, counts),
+        **counts,
+        "options": {"drop_duplicates": drop_duplicates},
+    }
+    return module.dataset(rows, "real", provenance)
+
+
+def _simulated(name: str, drop_duplicates: bool, n: int | None, seed: int) -> Dataset:
+    from . import simulate_bangalore, simulate_cern
+
+    simulator = {"bangalore": simulate_bangalore, "cern": simulate_cern}[name]
+    rows = simulator.simulate(simulator.ROWS if n is None else n, seed)
+    repeated = rows.duplicated()
+    provenance = {
+        "origin": simulator.ORIGIN,
+        "file": None,
+        "sha256": None,
+        "note": "simulated rows: no row of the real file is among them",
+        "rows_read": len(rows),
+        "rows_dropped": {"duplicate of an earlier row": int(repeated.sum()) if drop_duplicates else 0},
+        "duplicates": int(repeated.sum()),
+        "options": {"drop_duplicates": drop_duplicates, "n": n, "seed": seed},
+    }
+    rows = rows[~repeated].reset_index(drop=True) if drop_duplicates else rows
+    return files.MODULES[name].dataset(rows, "simulated", provenance)
+
+
+def _announce(name: str, why: str) -> None:
+    """Say once per process that rows are simulated, and why."""
+    if name not in _announced:
+        _announced.add(name)
+        print(f"insdel: using SIMULATED {name} data; {why}", file=sys.stderr)

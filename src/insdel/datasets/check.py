@@ -1,0 +1,128 @@
+"""How close the simulators come to the real files, as a table that a page or a test can read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import ks_2samp
+
+from . import bangalore, cern, simulate_bangalore, simulate_cern
+from .files import data_folder
+from .physics import identities
+
+MASS_LIST = "dielectron_invariant_mass.csv"
+LIMITS = {
+    "M, distance to the full list": 0.02,
+    "features, largest distance to genuine rows": 0.08,
+    "features, largest difference of a correlation": 0.12,
+    "classifier, genuine against simulated with the same M (AUC)": 0.65,
+    "identities of the kinematics, largest residual": 1e-5,
+    "amenities, largest difference of a share": 0.03,
+    "bedrooms, largest difference of a share": 0.03,
+    "amenities, largest difference of a correlation": 0.1,
+    "price, largest relative difference of a quantile": 0.1,
+    "area, largest relative difference of a quantile": 0.1,
+}
+SHARES = np.array([0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
+
+
+def simulator_report(name: str, n: int | None = None, seed: int = 0) -> pd.DataFrame:
+    """Compare n simulated rows with the real ones.
+
+    Parameters
+    ----------
+    name : "bangalore" or "cern"; the real files must be in the folder that INSDEL_DATA names
+    n : rows to draw; as many as the full file has, if None
+
+    Returns
+    -------
+    DataFrame: check, limit, measured, ok, worst (the column or pair that `measured` belongs to)
+    """
+    reports = {"bangalore": _bangalore, "cern": _cern}
+    if name not in reports:
+        raise ValueError(f"name must be one of {', '.join(reports)}; found {name!r}")
+    folder = data_folder()
+    if folder is None:
+        raise FileNotFoundError("the comparison needs the real files: set INSDEL_DATA to their folder")
+    measured = reports[name](folder, n, seed)
+    table = pd.DataFrame([(check, LIMITS[check], *found) for check, found in measured.items()])
+    table.columns = pd.Index(["check", "limit", "measured", "worst"])
+    return table.assign(ok=table["measured"] <= table["limit"])[["check", "limit", "measured", "ok", "worst"]]
+
+
+def distances(simulated: pd.DataFrame, genuine: pd.DataFrame) -> pd.Series:
+    """Kolmogorov–Smirnov distance per column of `genuine`."""
+    return pd.Series({name: float(ks_2samp(simulated[name], genuine[name]).statistic) for name in genuine})
+
+
+def correlation_differences(simulated: pd.DataFrame, genuine: pd.DataFrame) -> pd.Series:
+    """Absolute difference of every pair's correlation; constant columns are left out."""
+    names = [name for name in genuine if genuine[name].std() > 0]
+    off = np.abs(np.corrcoef(simulated[names].T) - np.corrcoef(genuine[names].T))
+    first, second = np.triu_indices(len(names), 1)
+    pairs = [f"{names[i]}, {names[j]}" for i, j in zip(first, second, strict=True)]
+    return pd.Series(off[first, second], index=pairs)
+
+
+def same_mass(simulated: pd.DataFrame, genuine: pd.DataFrame) -> pd.DataFrame:
+    """For each genuine event the simulated one with the nearest M: as many rows, and the same masses."""
+    ordered = simulated.sort_values(cern.TARGET, ignore_index=True)
+    mass, wanted = ordered[cern.TARGET].to_numpy(), genuine[cern.TARGET].to_numpy()
+    above = np.clip(np.searchsorted(mass, wanted), 1, len(mass) - 1)
+    nearest = np.where(wanted - mass[above - 1] < mass[above] - wanted, above - 1, above)
+    return ordered.iloc[nearest].reset_index(drop=True)
+
+
+def classifier_auc(simulated: pd.DataFrame, genuine: pd.DataFrame, seed: int = 0) -> float:
+    """Cross-validated AUC of gradient boosting that tells the two tables apart: 0.5 means it cannot."""
+    from sklearn.ensemble import GradientBoostingClassifier
+    from sklearn.model_selection import StratifiedKFold, cross_val_score
+
+    rows = pd.concat([genuine, simulated[list(genuine)]], ignore_index=True)
+    label = np.repeat([0, 1], [len(genuine), len(simulated)])
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+    model = GradientBoostingClassifier(random_state=seed)
+    return float(cross_val_score(model, rows, label, scoring="roc_auc", cv=folds).mean())
+
+
+def _cern(folder: Path, n: int | None, seed: int) -> dict[str, tuple[float, str]]:
+    genuine, _ = cern.read(folder / "dielectron_first1000.csv")
+    masses = pd.read_csv(folder / MASS_LIST)
+    simulated = simulate_cern.simulate(n or simulate_cern.ROWS, seed)
+    features = genuine[list(cern.NAMES)]
+    auc = classifier_auc(same_mass(simulated, genuine)[list(cern.NAMES)], features)
+    residuals = {name: found.max() for name, found in identities(simulate_cern.track_arrays(simulated)).items()}
+    values = [
+        _largest(distances(simulated, masses)),
+        _largest(distances(simulated, features)),
+        _largest(correlation_differences(simulated, features)),
+        (auc, "all features"),
+        _largest(pd.Series(residuals)),
+    ]
+    return dict(zip(list(LIMITS)[:5], values, strict=True))
+
+
+def _bangalore(folder: Path, n: int | None, seed: int) -> dict[str, tuple[float, str]]:
+    genuine, _ = bangalore.read(folder / "Bangalore.csv")
+    simulated = simulate_bangalore.simulate(n or simulate_bangalore.ROWS, seed)
+    area, bedrooms = bangalore.CONTINUOUS
+    amenities = list(bangalore.AMENITIES)
+    rooms = [table[bedrooms].value_counts(normalize=True) for table in (simulated, genuine)]
+    values = [
+        _largest((simulated[amenities].mean() - genuine[amenities].mean()).abs()),
+        _largest(rooms[0].sub(rooms[1], fill_value=0).abs()),
+        _largest(correlation_differences(simulated[amenities], genuine[amenities])),
+        _largest(_quantile_differences(simulated[bangalore.TARGET], genuine[bangalore.TARGET])),
+        _largest(_quantile_differences(simulated[area], genuine[area])),
+    ]
+    return dict(zip(list(LIMITS)[5:], values, strict=True))
+
+
+def _quantile_differences(simulated: pd.Series, genuine: pd.Series) -> pd.Series:
+    return (simulated.quantile(SHARES) / genuine.quantile(SHARES) - 1).abs()
+
+
+def _largest(values: pd.Series) -> tuple[float, str]:
+    return float(values.max()), str(values.idxmax())

@@ -1,0 +1,98 @@
+"""All that the tables and figures of one experiment need, from a run of now or from a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from insdel import charges, gallery, results
+from insdel.compare import compare
+from insdel.evaluate import predict
+from insdel.experiments import Experiment
+from insdel.tables import told
+
+NEEDED = ("kernel_shap", "integrated_gradients", "random")  # without these there are no figures
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Tables of one experiment.
+
+    table : from `compare`
+    pairs : per pair: pair, row, reference_row, differing, f_x, f_reference
+    curves : from `gallery.curves`
+    charges : from `charges.table`, for CERN; else None
+    about : one line: which data, how many pairs, from when
+    """
+
+    table: pd.DataFrame
+    pairs: pd.DataFrame
+    curves: pd.DataFrame
+    charges: pd.DataFrame | None
+    about: str
+
+    @property
+    def rises(self) -> np.ndarray:
+        """(pairs,): whether f(x′) > f(x)."""
+        return (self.pairs["f_reference"] > self.pairs["f_x"]).to_numpy()
+
+
+def live(
+    experiment: Experiment,
+    methods: Sequence[str],
+    *,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    charged: int | None = None,
+    checkpoint: Path | None = None,
+    scheduler: Any = None,
+    seed: int = 0,
+) -> Evidence:
+    """Compare the methods on the experiment's pairs, and gather what the figures need.
+
+    Parameters
+    ----------
+    methods : as for `compare`; those in `NEEDED` are added
+    options : of methods, beside those that the experiment itself asks for
+    charged : for CERN: look at the charges in that many pairs only
+    """
+    chosen = tuple(dict.fromkeys([*methods, *NEEDED]))
+    merged = {name: {**experiment.options.get(name, {}), **(options or {}).get(name, {})} for name in chosen}
+    settings: dict[str, Any] = {"options": {name: given for name, given in merged.items() if given}, "seed": seed}
+    x, reference = experiment.pairs.x, experiment.pairs.reference
+    table = compare(experiment.model, x, reference, chosen, checkpoint=checkpoint, scheduler=scheduler, **settings)
+    looked = charges.table(experiment, charged) if experiment.dataset.name == "cern" else None
+    about = f"this page's own run: {len(x):,} pairs, {experiment.source}, R² {experiment.r2:.3f}"
+    return Evidence(table, pairs_table(experiment), gallery.curves(experiment, table, seed), looked, about)
+
+
+def recorded(name: str) -> Evidence | None:
+    """What `insdel.record` wrote under that name; None if there is no such record."""
+    if not results.exists(name):
+        return None
+    table, about = results.load(name)
+    pairs, curves = (results.load(f"{name}_{part}")[0] for part in ("pairs", "curves"))
+    looked = results.load(f"{name}_charges")[0] if results.exists(f"{name}_charges") else None
+    return Evidence(table, pairs, curves, looked, told(about))
+
+
+def pairs_table(experiment: Experiment) -> pd.DataFrame:
+    """Per pair: rows among the inspected points, number of differing features, and both predictions.
+
+    `reference_row` is −1 where the reference is no row (the average policy).
+    """
+    pairs = experiment.pairs
+    partner = np.full(len(pairs), -1) if pairs.reference_index is None else pairs.reference_index
+    columns = {
+        "pair": np.arange(len(pairs)),
+        "row": pairs.index,
+        "reference_row": partner,
+        "differing": pairs.differing,
+        "f_x": np.asarray(predict(experiment.model, pairs.x)),
+        "f_reference": np.asarray(predict(experiment.model, pairs.reference)),
+    }
+    return pd.DataFrame(columns)

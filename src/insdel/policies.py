@@ -1,0 +1,176 @@
+"""Which reference x′ goes with which x: counterfactual, one-to-one, average.
+
+"Differ" means different numbers, bit for bit, not nearly. Ties are decided by the order of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from insdel.evaluate import Array, Model, Points, as_points, like, predict, to_tensor
+
+CHUNK_NUMBERS = 2**22  # distances computed at a time: 32 MiB
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Points and the references that a policy gave them.
+
+    Attributes
+    ----------
+    x, reference : (pairs, n), of the kind of the points that came in
+    index : (pairs,) row of each x among these points, increasing
+    reference_index : (pairs,) row of its reference; None if the reference is no row
+    differing : (pairs,) how many features differ
+    without : the rows that got no reference, each with the reason
+    """
+
+    x: Array
+    reference: Array
+    index: np.ndarray
+    reference_index: np.ndarray | None
+    differing: np.ndarray
+    without: dict[int, str]
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __repr__(self) -> str:
+        """One line: how many pairs, how much they differ, how many points have none."""
+        mean = f"{self.differing.mean():.3f}" if len(self) else "no"
+        return f"Pairs({len(self)} pairs, {mean} differing features on average, {len(self.without)} without)"
+
+
+def counterfactual(
+    f: Model, points: Points, *, at_least: int | None = None, all_differ: bool = False, nearest: int = 20
+) -> Pairs:
+    """Pair each x with a near x′ that differs much and is predicted very differently  [sections 6.1, 6.2].
+
+    Candidates differ from x in `at_least` features, or in all; of the `nearest` candidates in Euclidean
+    distance, x′ has the largest |f(x′) − f(x)|. Equal distances: the earlier row counts as nearer; equal
+    response differences: the nearer candidate wins, then the earlier row.
+
+    Parameters
+    ----------
+    f : maps (m, n) to m numbers
+    points : (m, n), as f sees them: distances are those of the standardised features
+    at_least : the paper's 12 for Bangalore
+    all_differ : the paper's choice for CERN, the charges included; give this or `at_least`
+    nearest : how many candidates compete; all, where there are fewer
+    """
+    rows = _rows(points)
+    needed = _needed(rows.shape[1], at_least, all_differ, nearest)
+    z = to_tensor(rows).double()
+    response = to_tensor(predict(f, rows)).to(z.device)
+    partner, most = (torch.cat(parts) for parts in zip(*_partners(z, response, needed, nearest), strict=True))
+    got = (partner >= 0).cpu().numpy()
+    reasons = {
+        int(i): f"no other point differs in at least {needed} of {rows.shape[1]} features; {int(most[i])} is the most"
+        for i in np.flatnonzero(~got)
+    }
+    return _pairs(rows, np.flatnonzero(got), partner.cpu().numpy()[got], reasons)
+
+
+def one_to_one(points: Points, seed: int = 0) -> Pairs:
+    """Pair the points completely at random, each pair in both directions  [section 6.2].
+
+    Parameters
+    ----------
+    points : (m, n); if m is odd, one point is left without a partner
+    seed : decides the pairing
+    """
+    rows = _rows(points)
+    shuffled = np.random.default_rng(seed).permutation(len(rows))
+    even = len(rows) - len(rows) % 2
+    left, right = shuffled[:even:2], shuffled[1:even:2]
+    partner = np.full(len(rows), -1)
+    partner[left], partner[right] = right, left
+    index = np.flatnonzero(partner >= 0)
+    reason = f"{len(rows)} points cannot be paired without one being left"
+    return _pairs(rows, index, partner[index], {int(i): reason for i in shuffled[even:]})
+
+
+def average(points: Points, data: Points | None = None) -> Pairs:
+    """Pair each x with the mean of all features, a point that need not be physical  [section 6.2].
+
+    Parameters
+    ----------
+    points : (m, n)
+    data : (rows, n) of which the mean is taken, such as the training rows; by default the points
+    """
+    rows = _rows(points)
+    table = to_tensor(rows if data is None else _rows(data, "data"))
+    if table.shape[1] != rows.shape[1]:
+        raise ValueError(
+            f"data needs the {rows.shape[1]} features of the points; found {table.shape[1]}. Select the same columns."
+        )
+    x = to_tensor(rows)
+    kind = x.dtype if x.is_floating_point() else torch.float64
+    mean = table.double().mean(0).to(x.device, kind).expand(len(rows), -1).contiguous()
+    differing = (x != mean).sum(1).cpu().numpy()
+    return Pairs(rows, like(mean, rows), np.arange(len(rows)), None, differing, {})
+
+
+def _rows(points: Points, name: str = "points") -> Array:
+    """Check that `points` is a table with at least one row."""
+    rows = as_points(points, name)
+    if rows.ndim != 2 or len(rows) == 0:
+        raise ValueError(f"{name} needs shape (m, n), m ≥ 1; found {tuple(rows.shape)}. Pass one point per row.")
+    return rows
+
+
+def _needed(n: int, at_least: int | None, all_differ: bool, nearest: int) -> int:
+    """How many of n features have to differ."""
+    if (at_least is None) != all_differ:
+        raise ValueError(
+            f"the counterfactual policy needs either at_least=k or all_differ=True; "
+            f"found at_least={at_least} and all_differ={all_differ}."
+        )
+    needed = n if at_least is None else at_least
+    if not 1 <= needed <= n:
+        raise ValueError(f"at_least needs a number between 1 and the {n} features; found {needed}.")
+    if nearest < 1:
+        raise ValueError(f"nearest needs at least 1 candidate; found {nearest}.")
+    return needed
+
+
+def _partners(z: Tensor, response: Tensor, needed: int, nearest: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Per chunk of rows: the row of each reference (−1 for none), and the most features that differ."""
+    size = max(1, CHUNK_NUMBERS // len(z))
+    for start in range(0, len(z), size):
+        part = slice(start, start + size)
+        differing = torch.cdist(z[part], z, p=0)
+        # no matrix product here: it rounds, and rows at equal distance would no longer tie
+        distance = torch.cdist(z[part], z, compute_mode="donot_use_mm_for_euclid_dist")
+        distance.masked_fill_(differing < needed, torch.inf)
+        gap = (response[part, None] - response).abs()
+        yield _widest(_nearest(distance, nearest), distance, gap), differing.amax(1).long()
+
+
+def _nearest(distance: Tensor, count: int) -> Tensor:
+    """Mark the `count` smallest finite entries of each row; of equal ones the first (a sort, but cheaper)."""
+    count = min(count, distance.shape[1])
+    last = distance.kthvalue(count, dim=1, keepdim=True).values
+    closer, level = distance < last, distance == last
+    room = count - closer.sum(1, keepdim=True)
+    return (closer | (level & (level.cumsum(1) <= room))) & distance.isfinite()
+
+
+def _widest(candidate: Tensor, distance: Tensor, gap: Tensor) -> Tensor:
+    """Column of the candidate with the largest gap, then the smallest distance, then the first; or −1."""
+    gap = gap.masked_fill(~candidate, -1.0)
+    best = candidate & (gap == gap.amax(1, keepdim=True))
+    column = distance.masked_fill(~best, torch.inf).argmin(1)
+    return torch.where(candidate.any(1), column, -1)
+
+
+def _pairs(rows: Array, index: np.ndarray, partner: np.ndarray, without: dict[int, str]) -> Pairs:
+    """Pairs of rows, with the number of features that differ."""
+    x, reference = rows[index], rows[partner]
+    differing = to_tensor(x != reference).sum(1).cpu().numpy()
+    return Pairs(x, reference, index, partner, differing, without)

@@ -1,0 +1,172 @@
+"""What several tests share: a tiny book in a folder of its own, and one smoke build of the real book."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+HEADER = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+"""
+
+SETUP = """```{code-cell} ipython3
+:tags: [remove-cell]
+
+# Colab and the like: install the package that this chapter needs. Does nothing where it is installed.
+import importlib.util
+
+if importlib.util.find_spec("insdel") is None:
+    %pip install -q "..[book]"
+```
+"""
+
+ADD = HEADER + """(add)=
+# Add two numbers
+
+""" + SETUP + """
+```{code-cell} ipython3
+:tags: [parameters]
+
+count = 3  # how many numbers are added
+scale = 0.5  # each is multiplied by this
+seed = 1  # seed of the random numbers
+words = ["a", "b"]  # what is printed
+loud = False  # whether in capitals
+title = "sum"  # the name of the sum
+limit = None  # anything, or nothing
+```
+
+```{code-cell} ipython3
+from myst_nb import glue
+from insdel.chapters import record
+
+record(data="simulated", note="made up")
+total = scale * sum(range(count))
+glue("add-total", total, display=False)
+print("total", total)
+```
+
+The total is {glue:text}`add-total:.1f`, which {term}`ABC` has nothing to do with {cite}`hama2023deletion`.
+
+```{code-cell} ipython3
+import os
+print("working in", os.getcwd())
+```
+
+$$\\frac{a}{b} = \\sum_{u \\subseteq 1:n} \\Delta_u, \\quad \\mathbb{E}(\\mathrm{ABC}) \\leqslant \\lceil u \\rceil$$
+"""
+
+DRAW = HEADER + """(draw)=
+# Draw a line
+
+""" + SETUP + """
+```{code-cell} ipython3
+:tags: [parameters]
+
+points = 4  # how many points the line has
+```
+
+```{code-cell} ipython3
+---
+mystnb:
+  image:
+    alt: The line rises.
+  figure:
+    name: fig-line
+    caption: A line.
+---
+import matplotlib.pyplot as plt
+from insdel import plots
+
+plots.use_style()
+figure, axes = plt.subplots()
+axes.plot(range(points))
+plt.close(figure)
+figure
+```
+
+See {numref}`fig-line` and {ref}`add`.
+"""
+
+PROFILES = """01_add:
+  smoke: {count: 2}
+  paper: {count: 1000}
+"""
+
+TOC = """format: jb-book
+root: book/index
+parts:
+  - caption: I Theory
+    numbered: 1
+    chapters:
+      - file: notebooks/01_add
+      - file: notebooks/02_draw
+  - caption: Help
+    chapters:
+      - file: book/run
+      - file: book/notation
+      - file: book/glossary
+      - file: book/status
+      - file: book/references
+"""
+
+
+def make_tiny_book(root: Path) -> Path:
+    """Write a book of two chapters that has the real book's configuration and help pages."""
+    shutil.copytree(ROOT / "book", root / "book")
+    shutil.copy(ROOT / "_config.yml", root)
+    (root / "notebooks").mkdir()
+    (root / "_toc.yml").write_text(TOC, encoding="utf-8")
+    (root / "notebooks" / "profiles.yml").write_text(PROFILES, encoding="utf-8")
+    (root / "notebooks" / "01_add.md").write_text(ADD, encoding="utf-8")
+    (root / "notebooks" / "02_draw.md").write_text(DRAW, encoding="utf-8")
+    (root / "book" / "index.md").write_text("# Tiny\n\n```{tableofcontents}\n```\n", encoding="utf-8")
+    return root
+
+
+@pytest.fixture
+def tiny_book(tmp_path: Path) -> Path:
+    return make_tiny_book(tmp_path / "tiny")
+
+
+def insdel(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own, as a user does."""
+    command = [sys.executable, "-m", "insdel.cli", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="session")
+def real_book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the real book's pages: built here in the smoke profile, or named by INSDEL_BOOK."""
+    if os.environ.get("INSDEL_BOOK"):
+        return Path(os.environ["INSDEL_BOOK"]).resolve()
+    root = tmp_path_factory.mktemp("real")
+    for name in ("book", "notebooks", "results"):
+        shutil.copytree(ROOT / name, root / name)
+    for name in ("_config.yml", "_toc.yml"):
+        shutil.copy(ROOT / name, root)
+    cache = ROOT / "build" / "cache"
+    cache.mkdir(parents=True, exist_ok=True)
+    (root / "build").mkdir()
+    (root / "build" / "cache").symlink_to(cache)  # chapters that are unchanged since the last session
+    done = insdel(root, "book", "--profile", "smoke", INSDEL_REPOSITORY="someone/fork")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return Path(done.stdout.splitlines()[-1]).parent

@@ -1,0 +1,142 @@
+"""Kernel SHAP: exact against shap, the sampled regression against its exact value, and shap's trap."""
+
+import numpy as np
+import pytest
+import shap
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import insdel
+from insdel import explain
+from insdel.attribution.kernel import sample_subsets
+
+
+def game(n, seed=0):
+    """A random function with interactions of every order, and a pair for it."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, n, 12)) / np.sqrt(n)
+
+    def f(z):
+        return (np.tanh(z @ a) * np.cos(z @ b)).sum(1) * 5
+
+    return f, rng.normal(size=n), rng.normal(size=n)
+
+
+def test_exact_is_shaps():
+    f, x, reference = game(9)
+    ours = explain("kernel_shap", f, x, reference)
+    kernel = shap.KernelExplainer(f, reference[None]).shap_values(x[None], nsamples=2**10, l1_reg=False, silent=True)
+    exact = shap.ExactExplainer(f, shap.maskers.Independent(reference[None])).explain_row
+    row = exact(x, max_evals=2**9 + 1, main_effects=False, error_bounds=False, batch_size="auto", outputs=None,
+                silent=True, interactions=1)["values"]  # fmt: skip
+    assert np.allclose(ours, -kernel[0], atol=1e-9) and np.allclose(ours, -row, atol=1e-9)
+
+
+def test_shap_keeps_ten_features_unless_told_otherwise():
+    """The trap: even with every subset at hand, shap's KernelExplainer returns ten non-zero values by default."""
+    f, x, reference = game(12)
+    theirs = {}
+    for name, options in {"default": {}, "trap": {"l1_reg": "num_features(10)"}, "off": {"l1_reg": False}}.items():
+        explainer = shap.KernelExplainer(f, reference[None])
+        theirs[name] = -explainer.shap_values(x[None], nsamples=2**12, silent=True, **options)[0]
+    ours = explain("kernel_shap", f, x, reference)
+    assert np.count_nonzero(theirs["default"]) == np.count_nonzero(theirs["trap"]) == 10
+    assert np.count_nonzero(ours) == 12 and np.allclose(theirs["off"], ours, atol=1e-9)
+    assert np.abs(theirs["default"] - ours).max() > 0.1
+
+
+def test_exact_when_it_is_cheaper():
+    f, x, reference = game(9)
+    counted = []
+
+    def counting(z):
+        counted.append(len(z))
+        return f(z)
+
+    exact = explain("kernel_shap", counting, x, reference)
+    assert sum(counted) == 2**9
+    counted.clear()
+    assert np.array_equal(explain("kernel_shap", counting, x, reference, samples=2**9), exact)
+    assert sum(counted) == 2**9
+    counted.clear()
+    estimate = explain("kernel_shap", counting, x, reference, samples=2**9 - 1)
+    assert sum(counted) <= 2**9 - 1 and not np.array_equal(estimate, exact)
+    assert np.abs(estimate - exact).max() < 0.05 * np.abs(exact).max()
+
+
+def test_unchanged_features_cost_nothing():
+    f, x, reference = game(30)
+    reference[:24] = x[:24]
+    A = explain("kernel_shap", f, x, reference)
+    assert np.all(A[:24] == 0) and np.all(A[24:] != 0)
+
+
+def test_more_samples_come_closer_and_beat_shaps_sampling():
+    f, x, reference = game(13)
+    exact = explain("kernel_shap", f, x, reference)
+    error = {}
+    for samples in (64, 512, 4096):
+        runs = [explain("kernel_shap", f, x, reference, samples=samples, seed=s) for s in range(6)]
+        assert np.allclose(np.sum(runs, axis=1), exact.sum())  # complete in every draw
+        error[samples] = np.sqrt(np.mean((np.array(runs) - exact) ** 2))
+    assert error[4096] < 0.5 * error[512] < 0.25 * error[64]
+    theirs = []
+    for seed in range(6):
+        np.random.seed(seed)  # noqa: NPY002  (what shap draws from)
+        explainer = shap.KernelExplainer(f, reference[None])
+        theirs.append(-explainer.shap_values(x[None], nsamples=512, l1_reg=False, silent=True)[0])
+    assert error[512] < 1.5 * np.sqrt(np.mean((np.array(theirs) - exact) ** 2))
+
+
+def test_pairs_of_many_sizes_at_once():
+    f, _, _ = game(14)
+    rng = np.random.default_rng(1)
+    x, reference = rng.normal(size=(2, 9, 14))
+    for p in range(9):
+        reference[p, :p] = x[p, :p]
+    A = explain("kernel_shap", f, x, reference, samples=1024, seed=3)
+    exact = explain("kernel_shap", f, x, reference)
+    assert np.array_equal(A[4:], exact[4:])  # at most 2**10 hybrids
+    assert np.abs(A - exact).max() < 0.1 * np.abs(exact).max() and np.all(A[x == reference] == 0)
+    assert np.array_equal(A, explain("kernel_shap", f, x, reference, samples=1024, seed=3, chunk=100))
+    assert not np.array_equal(A, explain("kernel_shap", f, x, reference, samples=1024, seed=4))
+
+
+@given(d=st.integers(4, 17), samples=st.integers(64, 600))
+@settings(max_examples=40, deadline=None)
+def test_subsets_keep_to_the_budget_and_carry_the_kernels_weight(d, samples):
+    masks, weights = sample_subsets(2, d, samples, np.random.default_rng(0))
+    sizes = masks.sum(dim=2)
+    assert 2 * masks.shape[1] + 2 <= samples and masks.shape[1] == len(weights)
+    assert int(sizes.min()) == 1 and int(sizes.max()) <= d // 2
+    kernel = sum((d - 1) / (s * (d - s)) for s in range(1, d))
+    assert float(weights.sum()) == pytest.approx(kernel)
+    for s in range(1, d // 2 + 1):  # each size weighs what the kernel says, but for rounding
+        expected = (d - 1) / (s * (d - s)) * (1 if 2 * s == d else 2)
+        assert abs(float(weights[sizes[0] == s].sum()) - expected) <= float(weights.max()) + 1e-9
+
+
+def test_sampled_regression_over_all_subsets_is_exact():
+    """With every subset taken whole, the regression's solution is the Shapley value (d = 4, 14 subsets + ends)."""
+    masks, weights = sample_subsets(1, 4, 16, np.random.default_rng(0))
+    both = torch.cat([masks[0], ~masks[0]])
+    assert len({tuple(m.tolist()) for m in both}) == len(both) == 14
+    assert weights.tolist() == [2 * 3 / 3 / 4] * 4 + [3 / 4 / 3] * 3
+
+
+def test_limits_are_explained():
+    f, x, reference = game(21)
+    with pytest.raises(ValueError, match=r"needs 2\*\*21 evaluations for 21 differing features; the limit is 2\*\*20"):
+        explain("kernel_shap", f, x, reference)
+    with pytest.raises(ValueError, match="at least 44 samples"):
+        explain("kernel_shap", f, x, reference, samples=43)
+    assert explain("kernel_shap", f, x, reference, samples=44).shape == (21,)
+
+
+def test_float32_module_agrees_with_the_lattice():
+    torch.manual_seed(0)
+    f = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.PReLU(), torch.nn.Linear(16, 1))
+    x, reference = torch.randn(2, 5, 8)
+    expected = torch.stack([lat.shapley() for lat in insdel.lattices(f, x, reference)])
+    assert torch.equal(explain("kernel_shap", f, x, reference), expected)

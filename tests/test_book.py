@@ -1,0 +1,138 @@
+"""The pipeline: what runs again, what fails, and that a failure leaves the old book alone."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from conftest import ROOT, insdel, make_tiny_book
+
+from insdel.book import launch_options, publish
+from insdel.cache import chapter_key, folder_hash, surroundings
+from insdel.chapters import list_chapters
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package whose code may be edited."""
+    folder = tmp_path_factory.mktemp("src")
+    shutil.copytree(ROOT / "src" / "insdel", folder / "insdel", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory, package: Path) -> Path:
+    """The tiny book, built once."""
+    root = make_tiny_book(tmp_path_factory.mktemp("book") / "tiny")
+    done = build(root, package)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == str(root / "build" / "book" / "index.html")
+    assert "01_add: unchanged" not in done.stdout
+    return root
+
+
+def build(root: Path, package: Path, *arguments: str):
+    return insdel(root, "book", "--profile", "smoke", *arguments, PYTHONPATH=str(package), INSDEL_REPOSITORY="me/mine")
+
+
+def page(root: Path, name: str = "notebooks/01_add") -> str:
+    return (root / "build" / "book" / f"{name}.html").read_text(encoding="utf-8")
+
+
+def test_the_page_shows_the_profile_and_what_was_computed(book: Path) -> None:
+    text = page(book)
+    assert 'The total is <span class="pasted-text">0.5</span>' in text
+    assert "injected-parameters" not in text and str(book) not in text
+    assert "working in ./notebooks" in text
+    status = BeautifulSoup(page(book, "book/status"), "html.parser").get_text()
+    assert all(fact in status for fact in ("smoke", "simulated", "made up", "count = 2"))
+
+
+def test_published_notebooks_name_the_repository_and_no_machine(book: Path) -> None:
+    path = book / "build" / "book" / "_sources" / "notebooks" / "01_add.ipynb"
+    text = path.read_text(encoding="utf-8")
+    assert "git+https://github.com/me/mine" in text
+    assert '"papermill"' not in text and "injected-parameters" not in text and str(book) not in text
+    assert nbformat.reads(text, as_version=4).metadata.insdel.parameters.count == 2
+
+
+def test_only_executed_notebooks_are_staged(book: Path) -> None:
+    staged = {path.name for path in (book / "build" / "stage" / "notebooks").iterdir()}
+    assert staged == {"01_add.ipynb", "02_draw.ipynb"}
+
+
+def test_failures_leave_the_old_book(book: Path, package: Path) -> None:
+    source = book / "notebooks" / "01_add.md"
+    good, before = source.read_text(encoding="utf-8"), folder_hash(book / "build" / "book")
+    try:
+        source.write_text(good + "\n```{code-cell} ipython3\nlost = 1\nlost / 0\n```\n", encoding="utf-8")
+        failed = build(book, package)
+        assert failed.returncode == 1
+        told = "01_add.md, code cell 5 failed:\n    lost = 1\n    lost / 0\n  ZeroDivisionError: division by zero"
+        assert told in failed.stderr
+        assert "Traceback" not in failed.stderr
+        source.write_text(good + "\nSee {ref}`nowhere`.\n", encoding="utf-8")
+        broken = build(book, package)
+        assert broken.returncode == 1 and "undefined label: 'nowhere'" in broken.stderr
+    finally:
+        source.write_text(good, encoding="utf-8")
+    assert folder_hash(book / "build" / "book") == before
+
+
+def test_unchanged_chapters_are_not_run_again_and_edited_code_runs_all(book: Path, package: Path) -> None:
+    again = build(book, package)
+    assert again.returncode == 0, again.stderr
+    assert "01_add: unchanged" in again.stdout and "02_draw: unchanged" in again.stdout
+    code = package / "insdel" / "plots.py"
+    code.write_text(code.read_text(encoding="utf-8") + "\n# one more line\n", encoding="utf-8")
+    edited = build(book, package, "--jobs", "1")
+    assert edited.returncode == 0, edited.stderr
+    assert "unchanged" not in edited.stdout and "2 chapters in" in edited.stdout
+
+
+def test_each_part_of_the_key_counts(tiny_book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chapter, other = list_chapters(tiny_book)
+    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "downloads"))
+    monkeypatch.delenv("INSDEL_DATA", raising=False)
+    common = surroundings(tiny_book)
+    assert common["data"] == "none None None"
+    keys = [chapter_key(chapter, {}, common), chapter_key(other, {}, common)]
+    keys.append(chapter_key(chapter, {"count": 1}, common))
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "rows.csv").write_text("1", encoding="utf-8")
+    monkeypatch.setenv("INSDEL_DATA", str(tmp_path / "data"))
+    keys.append(chapter_key(chapter, {}, surroundings(tiny_book)))
+    (tmp_path / "data" / "rows.csv").write_text("2", encoding="utf-8")
+    keys.append(chapter_key(chapter, {}, surroundings(tiny_book)))
+    (tiny_book / "results").mkdir()
+    (tiny_book / "results" / "table.csv").write_text("1", encoding="utf-8")
+    keys.append(chapter_key(chapter, {}, surroundings(tiny_book)))
+    chapter.source.write_text(chapter.source.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    keys.append(chapter_key(chapter, {}, surroundings(tiny_book)))
+    assert len(set(keys)) == len(keys)
+    assert keys[-1] == chapter_key(chapter, {}, surroundings(tiny_book))
+
+
+def test_publishing_replaces_the_old_pages(tmp_path: Path) -> None:
+    for name, text in (("old", "1"), ("new", "2")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.html").write_text(text, encoding="utf-8")
+    target = publish(tmp_path / "new", tmp_path / "old")
+    assert [path.name for path in target.iterdir()] == ["new.html"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["old"]
+
+
+def test_no_address_no_buttons(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert launch_options(None) == {}
+    monkeypatch.setenv("INSDEL_BRANCH", "draft")
+    options = launch_options("https://github.com/me/mine")
+    assert options["repository"] == {"url": "https://github.com/me/mine", "branch": "draft", "path_to_book": ""}
+
+
+def test_the_plain_configuration_has_no_address() -> None:
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert "repository" not in config and "launch_buttons" not in config

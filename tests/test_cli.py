@@ -1,0 +1,96 @@
+"""The command line: what users type, and what they are told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import insdel
+
+from insdel.chapters import list_chapters
+from insdel.cli import main
+from insdel.pairs import sync
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "add", "-p", "cuont", "3"], "Did you mean 'count'"),
+        (["run", "add", "-p", "count", "many"], "needs int"),
+        (["run", "nothing"], "The chapters are: 01_add, 02_draw"),
+        (["book", "--chapters", "7"], "there is no chapter '7'"),
+        (["book", "--jobs", "0"], "--jobs needs"),
+        (["data", "fetch", "mars"], "'mars'"),
+        (["data", "cern"], "insdel data fetch NAME"),
+    ],
+)
+def test_misuse_is_explained(
+    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    arguments: list[str], message: str,
+) -> None:
+    monkeypatch.chdir(tiny_book)
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+    assert not (tiny_book / "runs").exists() and not (tiny_book / "build").exists()
+
+
+def test_outside_a_clone(tmp_path: Path) -> None:
+    done = insdel(tmp_path, "book")
+    assert done.returncode == 2 and "Traceback" not in done.stderr and "_toc.yml" in done.stderr
+
+
+def test_run_lists_parameters(
+    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tiny_book)
+    assert main(["run", "1", "--list"]) == 0
+    assert "count = 3  # how many numbers are added (int)" in capsys.readouterr().out
+
+
+def test_run_writes_notebook_and_page(tiny_book: Path) -> None:
+    done = insdel(tiny_book, "run", "add", "-p", "count", "5", "-p", "words", "x,y", "-o", "runs/mine")
+    assert done.returncode == 0, done.stderr
+    notebook, page = (Path(line) for line in done.stdout.splitlines()[-2:])
+    assert notebook == tiny_book / "runs" / "mine" / "01_add.ipynb"
+    values = nbformat.read(notebook, as_version=4).metadata.insdel.parameters
+    assert values["count"] == 5 and values["words"] == ["x", "y"] and values["scale"] == 0.5
+    text = page.read_text(encoding="utf-8")
+    assert 'The total is <span class="pasted-text">5.0</span>' in text
+    assert not (tiny_book / "build" / "book").exists()
+    again = insdel(tiny_book, "run", "add", "-o", "runs/mine")
+    assert again.returncode == 2 and "never overwritten" in again.stderr
+
+
+def test_papermill_runs_the_notebooks_as_its_users_expect(tiny_book: Path, tmp_path: Path) -> None:
+    sync(tiny_book, list_chapters(tiny_book))
+    output = tmp_path / "out.ipynb"
+    command = [sys.executable, "-m", "papermill", "notebooks/01_add.ipynb", str(output), "-p", "count", "4"]
+    done = subprocess.run(command, cwd=tiny_book, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "total 3.0" in output.read_text(encoding="utf-8")
+
+
+def test_data_says_where_it_comes_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("INSDEL_DATA", raising=False)
+    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path))
+    assert main(["data"]) == 0
+    told = capsys.readouterr().out
+    assert "bangalore:" in told and "cern:" in told and told.count("simulated") == 2
+
+
+def test_doctor_is_content_with_this_environment(
+    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tiny_book)
+    monkeypatch.delenv("INSDEL_DATA", raising=False)
+    assert main(["doctor"]) == 0
+    told = capsys.readouterr().out
+    assert "OK  papermill" in told and "INSDEL_DATA is not set" in told
+    monkeypatch.setenv("INSDEL_DATA", str(tiny_book / "nowhere"))
+    assert main(["doctor"]) == 1
+    assert "!!  real data" in capsys.readouterr().out

@@ -1,0 +1,84 @@
+"""Every chapter follows the skeleton of notebooks/README.md, and its two files agree."""
+
+from __future__ import annotations
+
+import re
+
+import nbformat
+import pytest
+import yaml
+from conftest import ROOT, SETUP
+
+from insdel.chapters import PROFILES, Chapter, list_chapters, profile_values, read_parameters
+from insdel.pairs import KERNEL, twin
+
+CHAPTERS = list_chapters(ROOT)
+each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
+
+
+def without_address(source: str) -> str:
+    """A first cell may install from a repository's address instead of the folder above."""
+    return re.sub(r'"insdel\[book\] @ git\+https://github\.com/[^"]+"', '"..[book]"', source)
+
+
+@each_chapter
+def test_md_and_ipynb_agree(chapter: Chapter) -> None:
+    stored = nbformat.read(chapter.source.with_suffix(".ipynb"), as_version=4)
+    made = twin(chapter)
+    for key in ("cell_type", "source", "metadata"):
+        found = [without_address(cell[key]) if key == "source" else cell[key] for cell in stored.cells]
+        assert found == [cell[key] for cell in made.cells], "out of step: run `insdel sync`"
+
+
+@each_chapter
+def test_ipynb_holds_no_output(chapter: Chapter) -> None:
+    stored = nbformat.read(chapter.source.with_suffix(".ipynb"), as_version=4)
+    nbformat.validate(stored)
+    code = [cell for cell in stored.cells if cell.cell_type == "code"]
+    assert all(not cell.outputs and cell.execution_count is None for cell in code)
+    assert stored.metadata == {"kernelspec": KERNEL, "language_info": {"name": "python"}}
+
+
+@each_chapter
+def test_first_two_code_cells(chapter: Chapter) -> None:
+    first, second = [cell for cell in chapter.read().cells if cell.cell_type == "code"][:2]
+    assert first.metadata.tags == ["remove-cell"]
+    assert first.source in SETUP and "%pip install" in first.source
+    assert second.metadata.tags == ["parameters"]
+
+
+@each_chapter
+def test_parameters_have_comments_and_profiles_fit(chapter: Chapter) -> None:
+    parameters = read_parameters(chapter.read())
+    assert parameters and all(parameter.comment for parameter in parameters.values())
+    for profile in PROFILES:
+        profile_values(ROOT, chapter, profile)
+
+
+def test_profiles_name_existing_chapters_only() -> None:
+    profiles = yaml.safe_load((ROOT / "notebooks" / "profiles.yml").read_text(encoding="utf-8")) or {}
+    assert set(profiles) <= {path.stem for path in (ROOT / "notebooks").glob("*.md")}
+    assert all(set(sets) <= set(PROFILES) for sets in profiles.values())
+
+
+@each_chapter
+def test_text_follows_the_skeleton(chapter: Chapter) -> None:
+    text = chapter.source.read_text(encoding="utf-8")
+    assert re.search(r"^\([\w-]+\)=\n# \S", text, re.MULTILINE), "needs a label before its title"
+    assert re.search(r"^## Summary", text, re.MULTILINE) and "## Exercises" in text
+    exercises = len(re.findall(r"\{exercise(?:-start)?\}", text))
+    solutions = len(re.findall(r"\{solution(?:-start)?\}", text))
+    assert exercises >= 2 and solutions >= exercises
+
+
+@each_chapter
+def test_glue_keys_begin_with_the_chapter(chapter: Chapter) -> None:
+    keys = re.findall(r'glue\(\s*"([^"]+)"', chapter.source.read_text(encoding="utf-8"))
+    others = {key: other.name for other in CHAPTERS if other != chapter
+              for key in re.findall(r'glue\(\s*"([^"]+)"', other.source.read_text(encoding="utf-8"))}  # fmt: skip
+    assert not set(keys) & set(others), "keys are shared by the whole book"
+
+
+def test_every_chapter_is_listed() -> None:
+    written = {path.stem for path in (ROOT / "notebooks").glob("[0-9]*.md")}
+    assert {chapter.name for chapter in CHAPTERS} == written

@@ -1,0 +1,62 @@
+"""The notebooks for Colab and Binder, and the address that they install from."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from insdel.chapters import list_chapters
+from insdel.pairs import repository_address, sync, twin_text
+
+
+@pytest.fixture(autouse=True)
+def no_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("INSDEL_REPOSITORY", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("someone/fork", "https://github.com/someone/fork"),
+        ("https://github.com/someone/fork.git", "https://github.com/someone/fork"),
+        ("git@github.com:someone/fork.git", "https://github.com/someone/fork"),
+        ("ssh://git@github.com/someone/my.fork", "https://github.com/someone/my.fork"),
+        ("https://example.org/someone/fork", None),
+        ("/a/folder/of/mine", None),
+    ],
+)
+def test_address_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, address: str) -> None:
+    monkeypatch.setenv("INSDEL_REPOSITORY", text)
+    assert repository_address(tmp_path) == address
+
+
+def test_address_comes_from_the_remote(tmp_path: Path) -> None:
+    assert repository_address(tmp_path) is None
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert repository_address(tmp_path) is None
+    subprocess.run(["git", "-C", str(tmp_path), "remote", "add", "origin", "git@github.com:me/mine.git"], check=True)
+    assert repository_address(tmp_path) == "https://github.com/me/mine"
+
+
+def test_sync_writes_what_changed_and_is_deterministic(tiny_book: Path) -> None:
+    chapters = list_chapters(tiny_book)
+    assert [path.name for path in sync(tiny_book, chapters)] == ["01_add.ipynb", "02_draw.ipynb"]
+    before = (tiny_book / "notebooks" / "01_add.ipynb").read_bytes()
+    assert sync(tiny_book, chapters) == []
+    source = chapters[1].source
+    source.write_text(source.read_text(encoding="utf-8") + "\nMore.\n", encoding="utf-8")
+    assert [path.name for path in sync(tiny_book, chapters)] == ["02_draw.ipynb"]
+    assert (tiny_book / "notebooks" / "01_add.ipynb").read_bytes() == before
+
+
+def test_twins_are_valid_and_know_their_address(tiny_book: Path) -> None:
+    chapter = list_chapters(tiny_book)[0]
+    plain, filled = twin_text(chapter), twin_text(chapter, "https://github.com/me/mine")
+    nbformat.validate(nbformat.reads(filled, as_version=4))
+    assert '\\"..[book]\\"' in plain
+    assert '\\"insdel[book] @ git+https://github.com/me/mine\\"' in filled and '"..[book]' not in filled
+    ids = [cell.id for cell in nbformat.reads(plain, as_version=4).cells]
+    assert len(set(ids)) == len(ids)

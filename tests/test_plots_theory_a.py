@@ -1,0 +1,159 @@
+"""Figures of chapters 1 to 3: each draws what it was given, and says on its axes what that is."""
+
+from collections.abc import Iterator
+from itertools import permutations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+import insdel
+from insdel import plots
+from insdel.examples import house
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_open() -> Iterator[None]:
+    """A figure that stays open would be shown twice in a notebook."""
+    before = plt.get_fignums()
+    yield
+    assert plt.get_fignums() == before
+
+
+@pytest.fixture
+def lattice() -> insdel.Lattice:
+    f, x, reference, _ = house()
+    return insdel.Lattice.evaluate(f, x, reference)
+
+
+def only(figure: Figure) -> Axes:
+    [axes] = figure.axes
+    return axes
+
+
+def legend(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def drawn(axes: Axes, number: int) -> np.ndarray:
+    return np.asarray(axes.lines[number].get_ydata(), dtype=float)
+
+
+def bars(axes: Axes) -> np.ndarray:
+    """(bars, 3): left end, bottom, height."""
+    return np.array([(bar.get_x(), bar.get_y(), bar.get_height()) for bar in axes.patches])
+
+
+def test_walk_draws_each_curve_and_the_line_between_their_ends(lattice: insdel.Lattice) -> None:
+    curves = {"good": lattice.curve([2, 1, 0]), "bad": lattice.curve([0, 1, 2])}
+    axes = only(plots.walk(curves, "price"))
+    assert len(axes.lines) == 3
+    np.testing.assert_array_equal(drawn(axes, 0), curves["good"])
+    np.testing.assert_array_equal(drawn(axes, 1), curves["bad"])
+    np.testing.assert_allclose(drawn(axes, 2), np.linspace(250, 380, 4))
+    assert legend(axes) == ["good", "bad", "straight line"]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("features changed so far", "price")
+
+
+def test_walk_has_a_colour_for_more_curves_than_there_are_colours() -> None:
+    curves = {str(k): [0.0, k, 10.0] for k in range(len(plots.COLORS) + 3)}
+    assert len(only(plots.walk(curves)).lines) == len(curves) + 1
+
+
+def test_walk_modes_shades_the_area_that_abc_measures(lattice: insdel.Lattice) -> None:
+    up, down = lattice.curve([2, 1, 0]), lattice.curve([0, 1, 2])
+    figure = plots.walk_modes(up, down, (["metro", "garden", "area"], ["area", "garden", "metro"]), "price")
+    assert [axes.get_title() for axes in figure.axes] == ["insertion", "deletion"]
+    assert figure.axes[0].get_ylabel() == "price"
+    for axes, curve, mode in zip(figure.axes, (up, down), ("insertion", "deletion"), strict=True):
+        assert len(axes.lines) == 2
+        corners = axes.collections[0].get_paths()[0].vertices
+        x, y = corners[:, 0], corners[:, 1]
+        shaded = abs(np.dot(x, np.roll(y, 1)) - np.dot(y, np.roll(x, 1))) / 2
+        assert shaded == pytest.approx(float(insdel.abc(curve, mode)))
+    words = [label.get_text() for label in figure.axes[1].get_xticklabels()]
+    assert words == ["x", "+ area", "+ garden", "+ metro"]
+
+
+def test_orders_histogram_counts_every_order_of_every_sample(lattice: insdel.Lattice) -> None:
+    samples = {"insertion": lattice.random_abc(300, 1), "deletion": lattice.random_abc(200, 2, "deletion")}
+    axes = only(plots.orders_histogram(samples, {"zero": 0.0, "best": 145.0}, "area", bins=10))
+    counts = [np.diff(patch.get_path().vertices[:, 0]) for patch in axes.patches]
+    assert len(counts) == 4  # an outline and a filling each
+    assert legend(axes) == ["insertion", "deletion", "zero", "best"]
+    assert [line.get_xdata()[0] for line in axes.lines] == [0.0, 145.0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("area", "number of orders")
+    tallest = max(float(patch.get_path().vertices[:, 1].max()) for patch in axes.patches)
+    edges = np.histogram_bin_edges(np.concatenate(list(samples.values())), 10)
+    assert tallest == max(np.histogram(sample, edges)[0].max() for sample in samples.values())
+
+
+def test_split_ledger_stacks_the_parts_from_start_to_end() -> None:
+    parts = [250.0, -40.0, 100.0, 5.0]
+    axes = only(plots.split_ledger(["∅", "a", "b", "a × b"], parts, "price"))
+    stack = bars(axes)
+    np.testing.assert_allclose(stack[:4, 1] + stack[:4, 2], np.cumsum(parts))
+    np.testing.assert_allclose(stack[1:4, 1], np.cumsum(parts)[:3])
+    assert stack[4, 2] == sum(parts)
+    colors = [to_hex(bar.get_facecolor()).upper() for bar in axes.patches[1:4]]
+    assert colors == [plots.PALETTE["orange"], plots.PALETTE["blue"], plots.PALETTE["blue"]]
+    assert [text.get_text() for text in axes.texts] == ["250", "−40", "+100", "+5", "315"]
+    assert axes.get_ylabel() == "price"
+    assert axes.get_xticklabels()[-1].get_text() == "f(x′)"
+
+
+def test_split_ledger_keeps_bars_below_zero_in_sight() -> None:
+    axes = only(plots.split_ledger(["∅", "a"], [1.0, -3.0]))
+    assert axes.get_ylim()[0] <= -2
+
+
+def test_split_entry_fills_the_points_from_the_last_member_on() -> None:
+    axes = only(plots.split_entry(["∅", "a", "b"], [0, 2, 1], ["b", "a"]))
+    filled = [[face[3] > 0 for face in row.get_facecolors()] for row in axes.collections]
+    assert filled == [[True, True, True], [False, False, True], [False, True, True]]
+    assert [text.get_text() for text in axes.texts] == ["× 3", "× 1", "× 2"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["∅", "a", "b"]
+    assert axes.get_xlabel() == "one more feature taken from x′"
+
+
+def test_shuffle_walks_shows_all_walks_and_their_mean(lattice: insdel.Lattice) -> None:
+    curves = np.asarray(lattice.curve(np.array(list(permutations(range(3))))))
+    axes = only(plots.shuffle_walks(curves, "price"))
+    assert len(axes.lines) == 6 + 2
+    np.testing.assert_allclose(drawn(axes, 6), curves.mean(axis=0))
+    assert legend(axes) == ["each order", "mean of them", "straight line"]
+    assert axes.get_ylabel() == "price"
+
+
+def test_shuffle_last_puts_points_beside_the_formula() -> None:
+    exact = [2.5, 10 / 3, 3.75, 4.0]
+    axes = only(plots.shuffle_last([2.4, 3.4, 3.7, 4.0], exact, [0.1, 0.05, 0.02, 0.0]))
+    np.testing.assert_allclose(drawn(axes, 0), exact)
+    middle = next(line for line in axes.lines if "middle" in str(line.get_label()))
+    assert set(np.asarray(middle.get_ydata(), dtype=float)) == {2.5}
+    assert axes.get_xlabel() == "size of u"
+    [container] = axes.containers
+    low, high = container.lines[2][0].get_segments()[0][:, 1]
+    assert (low, high) == (pytest.approx(2.2), pytest.approx(2.6))
+
+
+def test_shuffle_weights_mirrors_insertion_and_deletion() -> None:
+    weights = [0.0, -1 / 6, -1 / 4]
+    axes = only(plots.shuffle_weights([1, 2, 3], weights))
+    heights = bars(axes)[:, 2]
+    np.testing.assert_allclose(heights[:3], weights)
+    np.testing.assert_allclose(heights[3:], np.negative(weights))
+    assert legend(axes) == ["insertion", "deletion"]
+    assert "E(ABC)" in axes.get_ylabel()
+
+
+def test_shuffle_agreement_draws_one_point_per_game_in_both_panels() -> None:
+    formula, simulated = np.array([-2.0, 0.0, 3.0]), np.array([-2.1, 0.2, 2.9])
+    both, difference = plots.shuffle_agreement(formula, simulated, [0.1, 0.1, 0.1]).axes
+    np.testing.assert_allclose(drawn(both, 1), simulated)
+    np.testing.assert_allclose(difference.containers[0].lines[0].get_ydata(), simulated - formula)
+    assert both.get_xlabel() == difference.get_xlabel() == "E(ABC) by the formula"
+    assert difference.get_ylabel() == "simulation − formula"
