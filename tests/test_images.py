@@ -225,7 +225,8 @@ def test_torchvision_models_bring_their_preprocessing(monkeypatch):
         list_models=lambda: ["tiny"], get_model_weights=lambda name: entry, get_model=lambda name, weights: small()
     )
     monkeypatch.setitem(sys.modules, "torchvision", library)
-    assert images.load("torchvision:tiny").preprocessing == images.Preprocessing((0.1, 0.2, 0.3), (0.4, 0.5, 0.6), 70, 64)
+    expected = images.Preprocessing((0.1, 0.2, 0.3), (0.4, 0.5, 0.6), 70, 64)
+    assert images.load("torchvision:tiny").preprocessing == expected
     with pytest.raises(ValueError, match="no model 'large'"):
         images.load("torchvision:large")
 
@@ -254,13 +255,25 @@ def test_a_plain_picture_needs_no_note(tmp_path):
     assert np.array_equal(photo.picture, ramp())
 
 
+def as_stored(seen: np.ndarray, orientation: int) -> np.ndarray:
+    """How a camera stores what was seen, by the EXIF standard: where the first row and column lie."""
+    stored = {
+        2: seen[:, ::-1],
+        3: seen[::-1, ::-1],
+        4: seen[::-1],
+        5: seen.swapaxes(0, 1),
+        6: np.rot90(seen),
+        7: seen[::-1, ::-1].swapaxes(0, 1),
+        8: np.rot90(seen, -1),
+    }
+    return np.ascontiguousarray(stored[orientation])
+
+
 @pytest.mark.parametrize("orientation", range(2, 9))
 def test_exif_rotation_is_undone(tmp_path, orientation):
     exif = Image.Exif()
     exif[0x0112] = orientation
-    undo = {2: 0, 3: 3, 4: 1, 5: 5, 6: 2, 7: 6, 8: 4}[orientation]  # what turns the stored picture into the seen one
-    backwards = {2: 4}.get(undo, {4: 2}.get(undo, undo))
-    stored = ramp().transpose(Image.Transpose(backwards))
+    stored = Image.fromarray(as_stored(np.asarray(ramp()), orientation))
     photo = images.open_photo(saved(stored, tmp_path / "a.png", exif=exif))
     assert np.array_equal(photo.picture, ramp())
     assert photo.notes == ("turned upright, as its EXIF orientation says",)
@@ -368,12 +381,16 @@ def test_class_names_begin_the_full_ones():
         assert number in changed or theirs.split(",")[0] == ours
 
 
-@pytest.mark.parametrize(("label", "number"), [("albatross", 146), ("Espresso", 967), (7, 7), ("146", 146), ("great_white_shark", 2)])
+@pytest.mark.parametrize(
+    ("label", "number"), [("albatross", 146), ("Espresso", 967), (7, 7), ("146", 146), ("great_white_shark", 2)]
+)
 def test_classes_are_found_by_name_and_number(label, number):
     assert images.find_class(label) == number
 
 
-@pytest.mark.parametrize(("label", "hint"), [("albatros", "albatross"), ("crane", "crane (bird)"), ("cat", "tiger cat")])
+@pytest.mark.parametrize(
+    ("label", "hint"), [("albatros", "albatross"), ("crane", "crane (bird)"), ("cat", "tiger cat")]
+)
 def test_unknown_classes_name_the_nearest(label, hint):
     with pytest.raises(ValueError) as error:
         images.find_class(label)

@@ -65,7 +65,11 @@ def test_same_seed_same_bits_and_the_caller_s_random_state_stays(linear):
     first = fit(*linear, SMALL, QUICK, seed=3)
     assert torch.equal(torch.get_rng_state(), before)
     torch.rand(17)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(threads + 1)
     assert torch.equal(weights(fit(*linear, SMALL, QUICK, seed=3)), weights(first))
+    assert torch.get_num_threads() == threads + 1
+    torch.set_num_threads(threads)
     assert not torch.equal(weights(fit(*linear, SMALL, QUICK, seed=4)), weights(first))
 
 

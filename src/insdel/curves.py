@@ -80,7 +80,7 @@ def curve(
     orders = check_order(order, n)
     count = max(len(pairs), len(orders))
     if {len(pairs), len(orders)} - {1, count}:
-        raise ValueError(f"{len(orders)} orders do not fit {len(pairs)} pairs: give one order per pair, or one for all.")
+        raise ValueError(f"{len(orders)} orders do not fit {len(pairs)} pairs: give one per pair, or one for all.")
     position = orders.argsort(dim=1)  # at which step feature j changes
 
     def select(rows: Tensor) -> tuple[Tensor, Tensor]:

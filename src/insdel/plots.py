@@ -31,7 +31,7 @@ PALETTE = {
 }
 COLORS = list(PALETTE.values())
 
-STYLE = {
+STYLE: dict[str, Any] = {
     "figure.facecolor": "#FFFFFF",
     "axes.facecolor": "#FFFFFF",
     "savefig.facecolor": "#FFFFFF",
@@ -48,7 +48,7 @@ STYLE = {
 
 def use_style() -> None:
     """Set the book's figure style for the running kernel: SVG figures, one palette."""
-    plt.rcParams.update(STYLE)
+    plt.style.use(STYLE)
     try:
         from matplotlib_inline.backend_inline import set_matplotlib_formats
     except ImportError:  # outside a notebook there is nothing to set
@@ -446,7 +446,7 @@ def jump_time(times: ArrayLike, attributions: ArrayLike, shapley: ArrayLike, nam
         axes.plot(np.asarray(times), values, color=color, linewidth=2, label=name)
     axes.plot([], [], color=PALETTE["grey"], linestyle=":", label="Shapley value")
     axes.set(xlabel="moment of the jump", ylabel="attribution", xlim=(0, 1))
-    axes.legend(loc="center left")
+    axes.legend(loc="center right")
     return figure
 
 

@@ -1,0 +1,211 @@
+"""Simulated rows: physics, ranges, determinism, and closeness to the real ones."""
+
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+import sympy
+
+from insdel import datasets
+from insdel.datasets import bangalore, check, fit, physics, simulate_bangalore, simulate_cern
+
+needs_files = pytest.mark.skipif(not os.environ.get("INSDEL_DATA"), reason="INSDEL_DATA is unset: no real files")
+SIMULATORS = {"bangalore": simulate_bangalore, "cern": simulate_cern}
+
+
+@pytest.fixture(scope="module")
+def events():
+    return simulate_cern.simulate(20_000, seed=5)
+
+
+@pytest.mark.parametrize("name", SIMULATORS)
+def test_same_seed_same_rows(name):
+    draw = SIMULATORS[name].simulate
+    pd.testing.assert_frame_equal(draw(300, seed=4), draw(300, seed=4))
+    assert not draw(300, seed=4).equals(draw(300, seed=5))
+
+
+@pytest.mark.parametrize("name", SIMULATORS)
+@pytest.mark.parametrize("n", [1, 2, 13])
+def test_few_rows_are_possible(name, n):
+    data = datasets.load(name, "simulated", n=n)
+    assert len(data.features) == len(data.target) == n
+    assert data.source == "simulated" and "simulated" in data.provenance["note"]
+
+
+@pytest.mark.parametrize("name", SIMULATORS)
+def test_no_rows_are_refused(name):
+    with pytest.raises(ValueError, match="at least 1"):
+        datasets.load(name, "simulated", n=0)
+
+
+def test_invariant_mass_against_four_momenta():
+    """A second formula, with fifty digits: M² = (E₁+E₂)² − |p₁+p₂|²."""
+    rows = simulate_cern.simulate(20, seed=2)
+    mass = sympy.Float("0.000511", 50)
+    for _, row in rows.iterrows():
+        total = [sympy.Float(0, 50)] * 4
+        for i in (1, 2):
+            pt, eta, phi = (sympy.Float(float(row[f"{name}{i}"]), 50) for name in ("pt", "eta", "phi"))
+            momentum = [pt * sympy.cos(phi), pt * sympy.sin(phi), pt * sympy.sinh(eta)]
+            energy = sympy.sqrt(sum(p**2 for p in momentum) + mass**2)
+            total = [a + b for a, b in zip(total, [energy, *momentum], strict=True)]
+        expected = sympy.sqrt(total[0] ** 2 - sum(p**2 for p in total[1:]))
+        assert float(expected) == pytest.approx(row["M"], rel=1e-12)
+
+
+def test_back_to_back_pair_has_the_sum_of_both_energies_as_mass():
+    track = {"pt1": [45.0], "pt2": [45.0], "eta1": [0.0], "eta2": [0.0], "phi1": [0.0], "phi2": [np.pi]}
+    mass = physics.invariant_mass({name: np.array(value) for name, value in track.items()}, 0.0)
+    assert mass[0] == pytest.approx(90.0, rel=1e-14)
+
+
+def test_identities_hold_and_are_able_to_fail(events):
+    rows = simulate_cern.track_arrays(events)
+    assert max(found.max() for found in physics.identities(rows).values()) < 1e-5
+    for name, changed in (("pt", "pt1"), ("E", "E2"), ("eta", "eta1"), ("phi", "phi2"), ("M", "M")):
+        wrong = {**rows, changed: rows[changed] * 1.01}
+        assert physics.identities(wrong)[name].max() > 1e-3
+
+
+def test_ranges_of_events(events):
+    assert events["M"].between(2, 110, inclusive="neither").all()
+    assert events[["phi1", "phi2"]].abs().max().max() <= np.pi
+    assert events[["eta1", "eta2"]].abs().max().max() < simulate_cern.ETA_BOUND
+    assert set(np.unique(events[["Q1", "Q2"]])) == {-1.0, 1.0}
+    assert not events.duplicated().any()
+
+
+def test_symmetries_of_events(events):
+    """Mean zero of what changes sign by rotation or reflection, within five standard errors."""
+    for name in ("px1", "py1", "pz1", "px2", "py2", "pz2", "eta1", "eta2"):
+        assert abs(events[name].mean()) < 5 * events[name].std() / np.sqrt(len(events))
+
+
+def test_electron_one_is_more_often_in_the_barrel(events):
+    inside = events[["eta1", "eta2"]].abs().lt(simulate_cern.BARREL).mean()
+    assert inside["eta1"] > inside["eta2"] + 0.05
+
+
+def test_unbounded_coordinates_are_inverted():
+    pairs = simulate_cern.draw_pairs(np.random.default_rng(0), 500)[:, :5]
+    inner = pairs[(pairs[:, 4] > 0.01) & (pairs[:, 4] < 3.13)]
+    np.testing.assert_allclose(simulate_cern.from_unbounded(simulate_cern.to_unbounded(inner)), inner, rtol=1e-9)
+
+
+def test_simulated_events_pass_the_checks_of_a_real_file(events, tmp_path):
+    events.head(2000).to_csv(tmp_path / "events.csv", index=False)
+    data = datasets.load("cern", path=tmp_path / "events.csv")
+    np.testing.assert_allclose(data.target, events["M"].head(2000), rtol=1e-12)
+
+
+def test_simulated_houses():
+    houses = simulate_bangalore.simulate(3000, seed=1)
+    assert houses[list(bangalore.AMENITIES)].isin((0, 1)).all().all()
+    assert (houses[["Wifi", "Wardrobe"]] == 0).all().all()
+    assert houses["No. of Bedrooms"].between(1, 5).all()
+    low, high = np.exp(np.array(simulate_bangalore.parameters()["price_quantiles"])[1, [0, -1]])
+    assert houses["Price"].between(low - 1000, high + 1000).all()
+
+
+def test_simulated_duplicates_are_counted_and_dropped():
+    data = datasets.load("bangalore", "simulated", n=500, drop_duplicates=True)
+    assert len(data.features) == 500 - data.provenance["duplicates"]
+
+
+@pytest.mark.parametrize("name", SIMULATORS)
+def test_parameters_are_few(name):
+    """Fitted numbers, not rows: far fewer than the values of the fitted rows."""
+
+    def count(value):
+        if isinstance(value, dict):
+            return sum(map(count, value.values()))
+        return sum(map(count, value)) if isinstance(value, list) else 1
+
+    fitted = SIMULATORS[name].parameters()
+    limit = {"bangalore": 1951 * 39 / 20, "cern": 1000 * 17 / 10}[name]
+    assert count(fitted) < limit
+    assert len(fitted["weights"]) <= 40
+
+
+def test_report_needs_the_real_files(monkeypatch):
+    monkeypatch.delenv("INSDEL_DATA", raising=False)
+    with pytest.raises(FileNotFoundError, match="INSDEL_DATA"):
+        check.simulator_report("cern")
+    with pytest.raises(ValueError, match="found 'paris'"):
+        check.simulator_report("paris")
+
+
+def test_classifier_tells_different_tables_apart_and_equal_ones_not(events):
+    names = ["pt1", "eta1", "pt2"]
+    first, second = events[names].head(400), events[names].tail(400)
+    assert check.classifier_auc(second, first) < 0.6
+    assert check.classifier_auc(second * 1.5, first) > 0.7
+
+
+def test_same_mass_finds_the_nearest():
+    simulated = pd.DataFrame({"M": [5.0, 1.0, 9.0], "tag": [0, 1, 2]})
+    found = check.same_mass(simulated, pd.DataFrame({"M": [1.4, 8.0, 100.0, 0.0, 6.9]}))
+    assert list(found["tag"]) == [1, 2, 2, 1, 0]
+
+
+def test_classes_recover_a_known_mixture(monkeypatch):
+    """Two classes without overlap: shares and correlations of the fit are those of the data."""
+    monkeypatch.setattr(fit, "CLASSES", 3)
+    rng = np.random.default_rng(0)
+    kind = rng.random(800) < 0.3
+    x = (rng.random((800, 5)) < np.where(kind[:, None], 0.9, 0.1)).astype(float)
+    fitted = fit.fit_classes(x, steps=100)
+    share = fitted["weights"] @ fitted["amenities"]
+    np.testing.assert_allclose(share, x.mean(axis=0), atol=0.02)
+    np.testing.assert_allclose(fitted["member"].sum(axis=1), 1)
+
+
+def test_z_share_finds_a_known_peak():
+    rng = np.random.default_rng(0)
+    flat = rng.exponential(20, 400_000) + 60
+    masses = np.concatenate([flat[flat < 110], rng.normal(91, 2, 30_000)])
+    edges = np.arange(60, 111, 2.0)
+    found = fit.z_share(masses, edges)
+    peak = np.histogram(masses[-30_000:], edges)[0] / np.histogram(masses, edges)[0]
+    np.testing.assert_allclose(found, peak, atol=0.05)
+
+
+@pytest.mark.real_data
+@needs_files
+@pytest.mark.parametrize("name", SIMULATORS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_simulator_is_close_to_the_real_file(name, seed):
+    report = check.simulator_report(name, seed=seed)
+    assert len(report) == 5 and report["ok"].all(), report.to_string()
+
+
+@pytest.mark.real_data
+@needs_files
+def test_no_simulated_house_or_event_is_a_real_row():
+    """Events never coincide; houses of plain make may, but hardly ever with the same price."""
+    for name, most in (("cern", 0), ("bangalore", 2)):
+        real, made = datasets.load(name, "real"), datasets.load(name, "simulated", n=2000)
+        both = [data.features.astype(float).assign(y=data.target).drop_duplicates() for data in (real, made)]
+        assert len(both[0].merge(both[1])) <= most
+
+
+@pytest.mark.real_data
+@needs_files
+def test_refitting_gives_the_shipped_charges_and_shares():
+    """The cheap parts of the fit, recomputed from the real events."""
+    events = datasets.load("cern", "real", path=os.path.join(os.environ["INSDEL_DATA"], "dielectron_first1000.csv"))
+    rows = events.features.assign(M=events.target)
+    pairs, first = fit.ordered_pairs(rows)
+    kind = simulate_cern.charge_class(pairs)
+    opposite = [(rows["Q1"] != rows["Q2"])[kind == k].mean() for k in range(3)]
+    np.testing.assert_allclose(simulate_cern.parameters()["opposite"], opposite, rtol=1e-4)
+    inside = (np.abs(pairs[:, 2:4]) < simulate_cern.BARREL).all(axis=1)
+    assert simulate_cern.parameters()["harder_first"][1][1] == pytest.approx(first[inside].mean(), rel=1e-4)
+
+
+def test_parameters_are_written_rounded(tmp_path):
+    path = fit.write("x", {"a": np.array([1 / 3, 1e-9]), "b": [2.0]}, tmp_path)
+    assert json.loads(path.read_text()) == {"a": [0.33333, 0.0], "b": [2.0]}
