@@ -104,7 +104,7 @@ def fetch(name: str, timeout: float = PATIENT) -> Path:
         part.replace(target)
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FetchError(f"could not fetch {name!r}: {reason}. Try {HOW[name]}; {_place(name)}.") from error
+        raise FetchError(f"could not fetch {name!r}: {reason}. Try {HOW[name]}; {_place(name)}") from error
     finally:
         part.unlink(missing_ok=True)
     return target
@@ -122,7 +122,7 @@ def fetch_quickly(name: str) -> Path:
 
 
 def _place(name: str) -> str:
-    return f"then put {MODULES[name].FILES[0]} into the folder that INSDEL_DATA names, or pass path=..."
+    return f"then put {MODULES[name].FILES[0]} into the folder that INSDEL_DATA names, or pass its path to load()."
 
 
 def _reach(url: str, timeout: float) -> None:

@@ -45,7 +45,7 @@ def simulate(n: int = ROWS, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     kept: list[np.ndarray] = []
     while sum(len(part) for part in kept) < n:
-        kept.append(_thin(draw_pairs(rng, max(4 * n, 1000)), rng))
+        kept.append(_thin(draw_pairs(rng, min(max(16 * n, 1000), 500_000)), rng))
     pairs = np.concatenate(kept)[:n]
     track = _orient(pairs, rng)
     rows = pd.DataFrame({f"{name}{i}": column for i in (1, 2) for name, column in track[i - 1].items()})
