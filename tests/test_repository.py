@@ -71,3 +71,11 @@ def test_versions_agree():
 
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert insdel.__version__ == PROJECT["version"] == citation["version"]
+
+
+def test_the_first_figure_is_what_the_code_draws(tmp_path):
+    from insdel import first_figure
+
+    first_figure.write(tmp_path / "figure.svg")
+    drawn = (tmp_path / "figure.svg").read_text()
+    assert drawn == first_figure.PATH.read_text(), "run python -m insdel.first_figure"

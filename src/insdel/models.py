@@ -151,6 +151,7 @@ def fit(
     *,
     seed: int = 0,
     device: str | torch.device = "auto",
+    threads: int = 1,
     progress: bool | None = None,
     on_epoch: Callable[[int, float], None] | None = None,
     **changes: Any,
@@ -164,6 +165,7 @@ def fit(
     recipe : what the paper leaves open; by default that of `RECIPES`
     seed : decides first weights, validation rows, the order of the rows, and dropout
     device : "auto" takes a GPU if there is one
+    threads : processor cores to use; another number rounds sums differently, so it is part of `config`
     progress : show a bar; None shows it on terminals only
     on_epoch : called with each epoch and its validation loss; what it raises ends the training
     **changes : fields of `Recipe` to replace, such as ``epochs=20``
@@ -174,9 +176,9 @@ def fit(
     """
     hyper, recipe = choose(hyper, recipe, **changes)
     x, y = _checked(x), _checked(y)
-    config = training_config(x, y, hyper, recipe, seed, device)
+    config = training_config(x, y, hyper, recipe, seed, device, threads)
     place = pick_device(device)
-    with _seeded(seed, place):
+    with _seeded(seed, place, threads):
         model = MLP(x.shape[1], hyper.neurons, hyper.dropout).to(place)
         train, held = holdout(len(x), recipe.validation)
         data = Data(*(part.to(place) for part in (x[train], y[train], x[held], y[held])))
@@ -198,7 +200,13 @@ def choose(hyper: str | Hyper, recipe: Recipe | None = None, **changes: Any) -> 
 
 
 def training_config(
-    x: ArrayLike | Tensor, y: ArrayLike | Tensor, hyper: Hyper, recipe: Recipe, seed: int, device: str | torch.device
+    x: ArrayLike | Tensor,
+    y: ArrayLike | Tensor,
+    hyper: Hyper,
+    recipe: Recipe,
+    seed: int,
+    device: str | torch.device = "auto",
+    threads: int = 1,
 ) -> dict[str, Any]:
     """All that decides a fitted model, the data by its hash: equal configs mean equal weights.
 
@@ -220,7 +228,7 @@ def training_config(
         "data": digest,
         "torch": torch.__version__,
         "device": pick_device(device).type,
-        "threads": torch.get_num_threads(),
+        "threads": threads,
     }
 
 
@@ -245,11 +253,16 @@ def _checked(values: ArrayLike | Tensor) -> Tensor:
 
 
 @contextmanager
-def _seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Seed torch inside the block and put the caller's random state back after it."""
+def _seeded(seed: int, device: torch.device, threads: int) -> Iterator[None]:
+    """Seed torch and set its threads inside the block; both are the caller's again after it."""
+    before = torch.get_num_threads()
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
-        yield
+        torch.set_num_threads(threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
 
 
 @dataclass(frozen=True)

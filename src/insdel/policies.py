@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ from torch import Tensor
 
 from insdel.evaluate import Array, Model, Points, as_points, like, predict, to_tensor
 
-CHUNK_NUMBERS = 2**22  # distances computed at a time: 32 MiB
+CHUNK_NUMBERS = 2**20  # distances computed at a time: 8 MiB
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Pairs:
 def counterfactual(
     f: Model, points: Points, *, at_least: int | None = None, all_differ: bool = False, nearest: int = 20
 ) -> Pairs:
-    """Pair each x with a near x′ that differs much and is predicted very differently  [sections 6.1, 6.2].
+    """Pair each x with a near x′ that differs much and is predicted very differently  [sections 5.1, 5.2].
 
     Candidates differ from x in `at_least` features, or in all; of the `nearest` candidates in Euclidean
     distance, x′ has the largest |f(x′) − f(x)|. Equal distances: the earlier row counts as nearer; equal
@@ -67,7 +66,7 @@ def counterfactual(
     needed = _needed(rows.shape[1], at_least, all_differ, nearest)
     z = to_tensor(rows).double()
     response = to_tensor(predict(f, rows)).to(z.device)
-    partner, most = (torch.cat(parts) for parts in zip(*_partners(z, response, needed, nearest), strict=True))
+    partner, most = _partners(z, response, needed, nearest)
     got = (partner >= 0).cpu().numpy()
     reasons = {
         int(i): f"no other point differs in at least {needed} of {rows.shape[1]} features; {int(most[i])} is the most"
@@ -77,7 +76,7 @@ def counterfactual(
 
 
 def one_to_one(points: Points, seed: int = 0) -> Pairs:
-    """Pair the points completely at random, each pair in both directions  [section 6.2].
+    """Pair the points completely at random, each pair in both directions  [section 5.2].
 
     Parameters
     ----------
@@ -96,7 +95,7 @@ def one_to_one(points: Points, seed: int = 0) -> Pairs:
 
 
 def average(points: Points, data: Points | None = None) -> Pairs:
-    """Pair each x with the mean of all features, a point that need not be physical  [section 6.2].
+    """Pair each x with the mean of all features, a point that need not be physical  [section 5.2].
 
     Parameters
     ----------
@@ -139,9 +138,11 @@ def _needed(n: int, at_least: int | None, all_differ: bool, nearest: int) -> int
     return needed
 
 
-def _partners(z: Tensor, response: Tensor, needed: int, nearest: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Per chunk of rows: the row of each reference (−1 for none), and the most features that differ."""
+def _partners(z: Tensor, response: Tensor, needed: int, nearest: int) -> tuple[Tensor, Tensor]:
+    """(m,) row of each reference, −1 for none, and (m,) the most features in which another row differs."""
     size = max(1, CHUNK_NUMBERS // len(z))
+    # results go into two tensors made beforehand: small ones kept between the chunks fragment the memory
+    partner, most = (torch.empty(len(z), dtype=torch.long, device=z.device) for _ in range(2))
     for start in range(0, len(z), size):
         part = slice(start, start + size)
         differing = torch.cdist(z[part], z, p=0)
@@ -149,7 +150,9 @@ def _partners(z: Tensor, response: Tensor, needed: int, nearest: int) -> Iterato
         distance = torch.cdist(z[part], z, compute_mode="donot_use_mm_for_euclid_dist")
         distance.masked_fill_(differing < needed, torch.inf)
         gap = (response[part, None] - response).abs()
-        yield _widest(_nearest(distance, nearest), distance, gap), differing.amax(1).long()
+        partner[part] = _widest(_nearest(distance, nearest), distance, gap)
+        most[part] = differing.amax(1).long()
+    return partner, most
 
 
 def _nearest(distance: Tensor, count: int) -> Tensor:

@@ -58,7 +58,7 @@ def search(
         raise ValueError(f"a search needs at least 1 trial; found {trials}.")
     optuna = _optuna()
     chosen = replace(RECIPES[recipe] if isinstance(recipe, str) else recipe, **changes)
-    study = _study(storage, training_config(x, y, PAPER["bangalore"], chosen, seed, "auto"))
+    study = _study(storage, training_config(x, y, PAPER["bangalore"], chosen, seed))
     with tqdm(total=trials, initial=_finished(study), desc="search", disable=progress_off(progress)) as bar:
         while (done := _finished(study)) < trials:
             # one sampler per trial: a resumed study draws what an uninterrupted one would have drawn

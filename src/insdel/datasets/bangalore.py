@@ -1,4 +1,4 @@
-"""Houses in Bangalore: 38 features, price [paper, section 6.1]."""
+"""Houses in Bangalore: 38 features, price [section 5.1]."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Split:
 def split(dataset: Dataset, test: float = 0.2, seed: int = 0, n_test: int | None = None) -> Split:
     """Hold out a random share of the rows, and standardise with the statistics of the others.
 
-    Bangalore: Area and No. of Bedrooms are standardised; CERN: all 16 columns [paper, section 6].
+    Bangalore: Area and No. of Bedrooms are standardised; CERN: all 16 columns [section 5].
 
     Parameters
     ----------

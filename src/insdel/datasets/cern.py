@@ -1,4 +1,4 @@
-"""Electron pairs at CERN: 16 features, invariant mass M in GeV [paper, section 6.2]."""
+"""Electron pairs at CERN: 16 features, invariant mass M in GeV [section 5.2]."""
 
 from __future__ import annotations
 

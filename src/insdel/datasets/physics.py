@@ -1,4 +1,4 @@
-"""Relativistic kinematics of a lepton pair, in GeV [paper, section 6.2]."""
+"""Relativistic kinematics of a lepton pair, in GeV [section 5.2]."""
 
 from __future__ import annotations
 
