@@ -341,3 +341,7 @@ def test_the_command_line_writes_a_record(tmp_path, monkeypatch):
     assert areas["start"].iloc[0] >= 0.9
     assert provenance["parameters"]["label"] == "espresso" and provenance["data"]["file"] == "coffee"
     assert str(tmp_path) not in str(provenance)
+    typed = provenance["command"].split()[3:]
+    assert typed[:2] == ["images_try", "coffee"]
+    parse = study._parser().parse_args  # the recorded command can be typed again
+    assert parse(typed) == parse(["images_try", "coffee", *options.split()])

@@ -1,11 +1,15 @@
 """Cost and accuracy: evaluations are counted, areas are those of the methods, errors are paired."""
 
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 import insdel
-from insdel.spend import BUDGETS, cost_accuracy
+from insdel import results, spend
+from insdel.spend import BUDGETS, ONE_PRICE, Size, cost_accuracy, enough
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +33,7 @@ def test_evaluations_are_what_f_was_asked(case):
     assert spent["kernel_shap", 256] == 256 and spent["kernel_shap", 32] == 32
     assert spent["integrated_gradients", 50] == 50 and spent["lime", 400] == 400
     assert spent["shapley_sampling", 3] == 3 * 7 + 2
-    assert not case[0]._forward_pre_hooks
+    assert not case[0]._forward_hooks and not case[0]._forward_pre_hooks
 
 
 def test_areas_are_those_of_the_methods(case):
@@ -48,7 +52,7 @@ def test_shortfall_is_paired_with_the_first_methods_largest_budget(case):
     best = table.loc["kernel_shap", 256].abc_per_feature
     for key, row in table.iterrows():
         assert row.shortfall == pytest.approx(best[key[2]] - row.abc_per_feature)
-    lime = table.loc["lime"].unstack("mode").shortfall["insertion"]
+    lime = table.xs("insertion", level="mode").loc["lime"].shortfall
     assert lime[400] < lime[25]
 
 
@@ -73,3 +77,58 @@ def test_the_papers_budgets():
 def test_methods_without_a_budget_are_refused(case):
     with pytest.raises(ValueError, match="vanilla_grad has no budget.*kernel_shap"):
         cost_accuracy(*case[:3], budgets={"vanilla_grad": [1]}, progress=False)
+
+
+def test_methods_without_a_budget_run_once(case):
+    f, x, reference, _ = case
+    table = cost_accuracy(f, x, reference, budgets={"kernel_shap": [256]} | ONE_PRICE, progress=False)
+    spent = table.groupby("method").evaluations.first()
+    assert table.groupby("method").size().eq(2).all() and table.budget.isna().sum() == 2 * len(ONE_PRICE)
+    assert spent["random"] == 0 and spent["vanilla_grad"] == spent["input_x_gradient"] == 1
+    assert spent["deeplift"] == 2 + 2  # both ends together, and both once more to see that nothing is missing
+    assert spent["occlusion"] == 8 + 1
+    assert spent["greedy"] == 8 * 9 / 2 + 2  # a start for each of its two directions
+
+
+def test_a_killed_run_goes_on_after_its_last_budget(case, tmp_path, monkeypatch):
+    f, x, reference, _ = case
+    budgets = {"kernel_shap": [32, 64], "occlusion": ()}
+    whole = cost_accuracy(f, x, reference, budgets=budgets, progress=False)
+    cost_accuracy(f, x, reference, budgets=budgets, checkpoint=tmp_path, progress=False)
+    (tmp_path / "pairs_0000002.parquet").unlink()
+    run, asked = spend.explain, []
+    monkeypatch.setattr(spend, "explain", lambda method, *a, **o: asked.append(method) or run(method, *a, **o))
+    again = cost_accuracy(f, x, reference, budgets=budgets, checkpoint=tmp_path, progress=False)
+    assert asked == ["occlusion"]
+    pd.testing.assert_frame_equal(again.drop(columns="seconds"), whole.drop(columns="seconds"))
+    with pytest.raises(ValueError, match="another comparison: plan"):
+        cost_accuracy(f, x, reference, budgets={"occlusion": ()}, checkpoint=tmp_path, progress=False)
+
+
+def test_enough_is_the_budget_after_which_a_method_stays_close():
+    rows = [("a", 1, 5.0), ("a", 2, 0.5), ("a", 3, 2.0), ("a", 4, 0.9), ("a", 5, 0.0), ("b", 7, 3.0), ("c", 9, -4.0)]
+    table = pd.DataFrame(
+        [{"method": m, "evaluations": e, "mode": mode, "abc_per_feature": 100 - s, "shortfall": s}
+         for m, e, s in rows for mode in ("insertion", "deletion")]
+    )  # fmt: skip
+    found = enough(table.sample(frac=1, random_state=0), 0.01)["insertion"]
+    assert found["a"] == 4 and np.isnan(found["b"]) and found["c"] == 9
+    assert enough(table, 0.03)["deletion"].to_dict() == {"a": 2, "b": 7, "c": 9}
+
+
+def test_a_record_says_where_it_comes_from(tmp_path, monkeypatch):
+    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
+    spend.record(Size(pairs=2, rows=400, epochs=1), {"kernel_shap": [64], "lime": [25]})
+    table, about = results.load("spend")
+    assert len(table) == 4 and set(table.method) == {"kernel_shap", "lime"}
+    assert about["command"] == "python -m insdel.spend --pairs 2 --rows 400 --epochs 1"
+    assert about["data"]["source"] == "simulated" and "simulated" in about["data"]["what"] and about["pairs"] == 2
+    assert json.loads((tmp_path / "results" / "spend.json").read_text())["parameters"]["budgets"]["lime"] == [25]
+
+
+def test_the_command_says_what_is_wrong(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
+    assert spend.main(["--pairs", "0", "--rows", "400", "--epochs", "1"]) == 2
+    assert "n_pairs must be at least 1" in capsys.readouterr().err

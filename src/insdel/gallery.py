@@ -39,18 +39,25 @@ def curves(experiment: Experiment, table: pd.DataFrame, seed: int = 0) -> pd.Dat
     -------
     DataFrame: what, pair, method, mode ("both" for random orders), line (0, 1, … for random orders), step, value
     """
+    chosen = choose(table, seed)
+    drawn = {pair: _pair_curves(experiment, pair, seed) for pair in set(chosen.values())}
+    parts = [drawn[pair].assign(what=what) for what, pair in chosen.items()]
+    columns = ["what", "pair", "method", "mode", "line", "step", "value"]
+    return pd.concat(parts, ignore_index=True)[columns]
+
+
+def _pair_curves(experiment: Experiment, pair: int, seed: int) -> pd.DataFrame:
+    """Curves of one pair: both methods in both tests, then random orders."""
+    f, x, reference = experiment.model, experiment.pairs.x[pair], experiment.pairs.reference[pair]
     parts = []
-    for what, pair in choose(table, seed).items():
-        x, reference = experiment.pairs.x[pair], experiment.pairs.reference[pair]
-        for method in COMPARED:
-            ranking = np.asarray(explain(method, experiment.model, x, reference))
-            for mode in MODES:
-                walk = np.asarray(curve(experiment.model, x, reference, order(ranking, mode)))
-                parts.append(_rows(walk[None], what=what, pair=pair, method=method, mode=mode))
-        orders = np.random.default_rng([seed, pair]).permuted(np.tile(np.arange(len(x)), (RANDOM_ORDERS, 1)), axis=1)
-        walks = np.asarray(curve(experiment.model, np.tile(x, (RANDOM_ORDERS, 1)), reference, orders))
-        parts.append(_rows(walks, what=what, pair=pair, method="random", mode="both"))
-    return pd.concat(parts, ignore_index=True)
+    for method in COMPARED:
+        ranking = np.asarray(explain(method, f, x, reference))
+        for mode in MODES:
+            walk = np.asarray(curve(f, x, reference, order(ranking, mode)))
+            parts.append(_rows(walk[None], pair=pair, method=method, mode=mode))
+    orders = np.random.default_rng([seed, pair]).permuted(np.tile(np.arange(len(x)), (RANDOM_ORDERS, 1)), axis=1)
+    walks = np.asarray(curve(f, np.tile(x, (RANDOM_ORDERS, 1)), reference, orders))
+    return pd.concat([*parts, _rows(walks, pair=pair, method="random", mode="both")])
 
 
 def _rows(walks: np.ndarray, **facts: str | int) -> pd.DataFrame:

@@ -496,7 +496,7 @@ def data_distributions(
     columns : one panel each, `across` in a row
     """
     deep = -(-len(columns) // across)
-    figure, grid = _grid(deep, across, 2.5 * across, 1.9 * deep + 0.5)
+    figure, grid = _grid(deep, across, 2.2 * across, 1.75 * deep + 0.5)
     for axes, column in zip(grid.flat, columns, strict=False):
         samples = {label: table[column].to_numpy(float) for label, table in tables.items()}
         edges = _edges(np.concatenate(list(samples.values())), bins)
@@ -513,7 +513,7 @@ def data_distributions(
 
 def _edges(values: np.ndarray, bins: int) -> list[float]:
     """Edges of a histogram over all but the most extreme values; one bin for each of a few whole numbers."""
-    low, high = np.quantile(values, [0.002, 0.998])
+    low, high = np.quantile(values, [0.002, 0.998], method="nearest")
     if high - low < bins and (values % 1 == 0).all():
         return np.arange(low - 0.5, high + 1).tolist()
     return np.linspace(low, high, bins + 1).tolist()
@@ -549,7 +549,7 @@ def data_residuals(mass: ArrayLike, residuals: Mapping[str, ArrayLike], limits: 
     for (label, limit), line in zip(limits.items(), ("--", ":", "-."), strict=False):
         axes.axhline(limit, color=PALETTE["black"], linestyle=line, label=label)
     axes.set(xscale="log", yscale="log", xlabel="M (GeV)", ylabel="|formula / M − 1|")
-    axes.legend(fontsize="small", markerscale=2, loc="upper left", bbox_to_anchor=(1, 1))
+    axes.legend(fontsize="small", markerscale=2, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
     return figure
 
 
@@ -580,10 +580,10 @@ def fit_recipes(tables: Mapping[str, pd.DataFrame]) -> Figure:
     most = max(table["recipe"].nunique() for table in tables.values())
     figure, axes = _grid(len(tables), 1, 7.6, (0.42 * most + 1.1) * len(tables))
     for panel, (title, table) in zip(axes[:, 0], tables.items(), strict=True):
-        losses = table.groupby("recipe", sort=False)["loss"]
-        places = {name: -place for place, name in enumerate(losses.groups)}
+        means = table.groupby("recipe", sort=False)["loss"].mean()
+        places = {name: -place for place, name in enumerate(means.index)}
         panel.plot(table["loss"], table["recipe"].map(places), "o", color=PALETTE["blue"], alpha=0.6, label="a seed")
-        panel.plot(losses.mean(), [places[n] for n in losses.mean().index], "|", color=COLORS[1], ms=16, label="mean")
+        panel.plot(means, list(places.values()), "|", color=PALETTE["orange"], ms=16, label="mean")
         panel.set_yticks(list(places.values()), list(places), fontsize="small")
         panel.set(title=title, xlabel="Huber's loss on rows set aside", xscale="log", ylim=(-len(places) + 0.5, 0.5))
     axes[0, 0].legend(fontsize="small")
@@ -651,15 +651,13 @@ def _heat(axes: Axes, scores: ArrayLike, title: str = "") -> None:
     axes.set_title(title, fontsize="medium")
 
 
-def _pixel_curves(axes: Axes, curves: pd.DataFrame, legend: bool = False) -> None:
+def _pixel_curves(axes: Axes, curves: pd.DataFrame) -> None:
     """Deletion and insertion of one map and reference, as in images: insertion begins at the reference."""
     for mode, color in (("deletion", PALETTE["orange"]), ("insertion", PALETTE["blue"])):
         curve = curves[curves["mode"] == mode].sort_values("fraction")
         across = curve["fraction"] if mode == "deletion" else 1 - curve["fraction"]
         axes.plot(across, curve["value"], color=color, label=mode, linestyle="-" if mode == "deletion" else "--")
     axes.set(xlim=(0, 1), ylim=(-0.03, 1.03), xticks=[0, 0.5, 1], xticklabels=["0", "½", "1"])
-    if legend:
-        axes.legend(fontsize="small")
 
 
 def image_example(image: Any, scores: ArrayLike, curves: pd.DataFrame, what: str) -> Figure:
@@ -670,7 +668,8 @@ def image_example(image: Any, scores: ArrayLike, curves: pd.DataFrame, what: str
     figure, (left, middle, right) = _panels(3, 10.5, 3.5)
     _picture(left, image, "what the network sees")
     _heat(middle, scores, "which pixels count (bright: most)")
-    _pixel_curves(right, curves, legend=True)
+    _pixel_curves(right, curves)
+    right.legend(fontsize="small", loc="upper center")
     right.set(xlabel="fraction of the pixels deleted or inserted", ylabel=f"probability of {what}")
     return figure
 
@@ -700,10 +699,11 @@ def image_references(pictures: Mapping[str, Any], curves: pd.DataFrame, what: st
     plt.close(figure)
     for index, (name, picture) in enumerate(pictures.items()):
         _picture(grid[0, index], picture, name)
-        _pixel_curves(grid[1, index], curves[curves["reference"] == name], legend=index == 0)
+        _pixel_curves(grid[1, index], curves[curves["reference"] == name])
         if index:
             grid[1, index].set_yticklabels([])
     grid[1, 0].set_ylabel(f"probability of {what}")
+    figure.legend(*grid[1, 0].get_legend_handles_labels(), loc="outside lower right", ncols=2, fontsize="small")
     figure.supxlabel("fraction of the pixels deleted or inserted", fontsize="medium")
     return figure
 
@@ -712,10 +712,11 @@ def image_curves(curves: pd.DataFrame, what: str) -> Figure:
     """Both tests against each reference, without any picture: curves has reference, mode, fraction, value."""
     names = list(dict.fromkeys(curves["reference"]))
     figure, panels = _panels(len(names), 1.9 * len(names), 2.6, sharey=True)
-    for index, (axes, name) in enumerate(zip(panels, names, strict=True)):
-        _pixel_curves(axes, curves[curves["reference"] == name], legend=index == 0)
+    for axes, name in zip(panels, names, strict=True):
+        _pixel_curves(axes, curves[curves["reference"] == name])
         axes.set_title(name, fontsize="medium")
     panels[0].set_ylabel(f"probability of {what}")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower right", ncols=2, fontsize="small")
     figure.supxlabel("fraction of the pixels deleted or inserted", fontsize="medium")
     return figure
 
@@ -897,6 +898,125 @@ def experiment_importance(sizes: pd.DataFrame, marked: Sequence[str], xlabel: st
         panel.barh(range(len(ordered)), ordered, color=colors)
         panel.set_yticks(range(len(ordered)), ordered.index)
         panel.set(title=method, xlabel=xlabel)
+    return figure
+
+
+# --- Part III, chapter 17: how little can I spend ----------------------------------------------------
+
+
+def _spent(panel: Axes, rows: pd.DataFrame, value: str, titles: Mapping[str, str], error: str | None = None) -> None:
+    """Draw a value over evaluations: a line per method with budgets, a mark for each that has one price."""
+    budgets = rows[rows["budget"].notna()]
+    for (method, part), color, marker in zip(budgets.groupby("method", sort=False), COLORS, "osD^v", strict=False):
+        bars = None if error is None else 2 * part[error]
+        style: dict[str, Any] = {"color": color, "marker": marker, "markersize": 4, "capsize": 2}
+        panel.errorbar(part["evaluations"], part[value], bars, label=titles.get(method, method), **style)
+    single = rows[rows["budget"].isna() & (rows["evaluations"] > 0)]
+    for (_, row), marker in zip(single.iterrows(), "P*Xhdp", strict=False):
+        label = titles.get(row["method"], row["method"])
+        panel.plot(row["evaluations"], row[value], marker, color=PALETTE["black"], markersize=7, label=label)
+    for _, row in rows[rows["evaluations"] == 0].iterrows():
+        panel.axhline(row[value], color=PALETTE["grey"], linestyle=":", label=titles.get(row["method"], row["method"]))
+    panel.set_xscale("log")
+    panel.set_xlabel("model evaluations per pair")
+
+
+def spend_areas(table: pd.DataFrame, titles: Mapping[str, str] | None = None, unit: str = "") -> Figure:
+    """Mean ABC / n that methods reach, over the model evaluations that they spend.
+
+    table : from `spend.cost_accuracy`
+    titles : method → its name in the legend
+    """
+    figure, panels = _panels(2, 10.0, 4.0, sharey=True)
+    for panel, mode in zip(panels, TESTS, strict=True):
+        _spent(panel, table[table["mode"] == mode], "abc_per_feature", titles or {})
+        panel.set_title(mode)
+    panels[0].set_ylabel(f"mean ABC / n{unit}")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", fontsize="small")
+    return figure
+
+
+def spend_shortfall(table: pd.DataFrame, titles: Mapping[str, str] | None = None, share: float = 0.01) -> Figure:
+    """How many percent of the exact ABC methods with a budget fall short, ± 2 standard errors of the paired difference.
+
+    table : from `spend.cost_accuracy`
+    share : what counts as near enough, drawn as a line
+    """
+    figure, panels = _panels(2, 10.0, 3.8, sharey=True)
+    goal = table["abc_per_feature"] + table["shortfall"]
+    percent = table.assign(short=100 * table["shortfall"] / goal, error=100 * (table["shortfall_se"] / goal).abs())
+    for panel, mode in zip(panels, TESTS, strict=True):
+        rows = percent[(percent["mode"] == mode) & percent["budget"].notna()]
+        _spent(panel, rows, "short", titles or {}, "error")
+        panel.axhline(100 * share, color=PALETTE["grey"], linestyle="--", label=f"{100 * share:g} %")
+        panel.set_yscale("symlog", linthresh=100 * share)
+        panel.yaxis.set_major_formatter("{x:g}")
+        panel.set_title(mode)
+    panels[0].set_ylabel("short of the exact ABC, %")
+    panels[0].legend(fontsize="small")
+    return figure
+
+
+LIMIT = "matrix products alone"  # the benchmark's lower bound on what asking the network can cost
+
+
+def bench_ratios(table: pd.DataFrame) -> Figure:
+    """Time of everyone in units of this package's, task by task, and the limit that the matrix products set.
+
+    table : the record `bench`
+    """
+    raced = table[table["ratio"].notna()]
+    tasks = dict(list(raced.groupby("task", sort=False)))
+    heights = [len(rows) for rows in tasks.values()]
+    figure, axes = plt.subplots(len(tasks), 1, figsize=(8.0, 0.32 * sum(heights) + 0.8 * len(tasks)), sharex=True,
+                                squeeze=False, height_ratios=heights)  # fmt: skip
+    plt.close(figure)
+    for panel, (task, rows) in zip(axes[:, 0], tasks.items(), strict=True):
+        _ratio_bars(panel, rows.iloc[::-1])
+        panel.set_title(task, fontsize="medium", loc="left")
+    axes[0, 0].set_xscale("log")
+    axes[0, 0].set_xlim(raced["ratio"].min() / 1.6, raced["ratio"].max() * 2.5)
+    axes[-1, 0].xaxis.set_major_formatter("{x:g}")
+    axes[-1, 0].set_xlabel("time, in units of insdel's")
+    return figure
+
+
+def _ratio_bars(panel: Axes, rows: pd.DataFrame) -> None:
+    """One bar per contestant, from 1 to its ratio."""
+    for place, row in enumerate(rows.itertuples()):
+        color = "orange" if row.who == LIMIT else "blue" if row.who.startswith("insdel") else "sky"
+        panel.barh(place, row.ratio - 1, left=1, height=0.6, color=PALETTE[color])
+        side = -4 if row.ratio < 1 else 4
+        align = "right" if row.ratio < 1 else "left"
+        panel.annotate(f"{row.ratio:.2g} ×", (row.ratio, place), (side, 0), textcoords="offset points", va="center",
+                       ha=align, fontsize="small")  # fmt: skip
+        if row.who == LIMIT:
+            panel.axvline(row.ratio, color=PALETTE["orange"], linestyle="--", linewidth=1)
+    panel.axvline(1, color=PALETTE["black"], linewidth=1)
+    panel.set_yticks(range(len(rows)), rows["who"], fontsize="small")
+
+
+def bench_growth(table: pd.DataFrame) -> Figure:
+    """How time grows with the features, and time and peak memory with the pairs.
+
+    table : the record `bench`
+    """
+    figure, panels = _panels(3, 11.0, 3.4)
+    numbers = table["who"].str.split().str[0]
+    lattice, pairs = table["task"] == "cost of one lattice", table["task"] == "peak memory"
+    n, seconds = numbers[lattice].astype(int).to_numpy(), table.loc[lattice, "seconds"].to_numpy()
+    panels[0].semilogy(n, seconds, "o-", color=PALETTE["blue"], label="measured")
+    doubling = seconds[-1] * 2.0 ** (n - n[-1])
+    panels[0].semilogy(n, doubling, "--", color=PALETTE["grey"], label="doubling per feature")
+    panels[0].set(xlabel="differing features", ylabel="seconds", title="one lattice")
+    panels[0].set_xticks(n)
+    panels[0].legend(fontsize="small")
+    count = numbers[pairs].astype(int).to_numpy()
+    panels[1].loglog(count, table.loc[pairs, "seconds"], "o-", color=PALETTE["blue"])
+    panels[1].set(xlabel="pairs", ylabel="seconds", title="many pairs: time")
+    panels[2].semilogx(count, table.loc[pairs, "mebibytes"], "o-", color=PALETTE["orange"])
+    panels[2].set(xlabel="pairs", ylabel="MiB above the idle process", title="many pairs: peak memory")
+    panels[2].set_ylim(bottom=0)
     return figure
 
 

@@ -84,15 +84,21 @@ def settings(name: str, size: Size | None = None) -> dict[str, Any]:
     return {"name": "cern", "source": source, "policy": policy, "n_pairs": size.pairs, "rows": rows, **changes}
 
 
-def work(name: str) -> Path:
-    """Folder in which an unfinished run keeps its chunks."""
-    return results.folder().resolve().parent / "build" / "records" / name
+def work(name: str, size: Size | None = None) -> Path:
+    """Folder in which an unfinished run keeps its chunks; a trial has one of its own."""
+    trial = "".join(f"_{key}{value}" for key, value in smaller(size or Size()).items())
+    return results.folder().resolve().parent / "build" / "records" / f"{name}{trial}"
+
+
+def smaller(size: Size) -> dict[str, Any]:
+    """Return the numbers that a trial sets."""
+    return {key: value for key, value in asdict(size).items() if value != getattr(Size(), key)}
 
 
 def _record_experiment(name: str, size: Size, scheduler: Any) -> Path:
-    clock = Clock(work(name))
+    clock = Clock(work(name, size))
     experiment = prepare(**settings(name, size))
-    kept: dict[str, Any] = {"checkpoint": clock.folder / "all", "scheduler": scheduler}
+    kept: dict[str, Any] = {"checkpoint": clock.folder / f"{name}_chunks", "scheduler": scheduler}
     found = evidence.live(experiment, METHODS, charged=size.charged, **kept)
     facts = {
         **_facts(name, size, experiment, clock),
@@ -114,9 +120,8 @@ def network(name: str) -> str:
 
 def _facts(name: str, size: Size, experiment: Experiment, clock: Clock) -> dict[str, Any]:
     """Provenance that all runs have."""
-    small = {key: value for key, value in asdict(size).items() if value != getattr(Size(), key)}
     return {
-        "command": " ".join(["python -m insdel.record", *words(name), *flags(small)]),
+        "command": " ".join(["python -m insdel.record", *words(name), *flags(smaller(size))]),
         "data": {"what": experiment.source, "source": experiment.dataset.source, **experiment.dataset.provenance},
         "trained_on": experiment.trained_on,
         "network": models.fingerprint(experiment.model.config),
@@ -149,7 +154,7 @@ def slim(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _record_variation(name: str, size: Size, scheduler: Any) -> Path:
-    clock = Clock(work(name))
+    clock = Clock(work(name, size))
     tables, facts = [], []
     changes: dict[str, Any] = {} if size.epochs is None else {"epochs": size.epochs}
     planned = variation.runs(size.splits, size.trainings)

@@ -66,7 +66,8 @@ def paired(table: pd.DataFrame, a: Side, b: Side) -> dict[str, float]:
     columns = wide(table)
     difference = columns[a] - columns[b]
     mean, se = float(difference.mean()), float(difference.sem())
-    return {"difference": mean, "se": se, "in standard errors": mean / se if se else float("nan")}
+    ratio = mean / se if se else float(np.copysign(np.inf, mean)) if mean else 0.0
+    return {"difference": mean, "se": se, "in standard errors": ratio}
 
 
 def statements(table: pd.DataFrame, claims: Mapping[str, tuple[Side, Side]], level: float = 2.0) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from insdel.evaluate import BatchModel, Model, Pairs, eval_mode, float64
+from insdel.fold import Fold
 
 
 class Gradient:
@@ -23,6 +24,7 @@ class Gradient:
             raise TypeError(f"{method} needs points made of numbers, but their type is {points.x.dtype}.")
         kind = points.x.dtype if points.x.is_floating_point() else torch.float64
         self.x, self.reference = points.x.to(kind), points.reference.to(kind)
+        self.fold = Fold.of(f) if self.x.device.type == "cpu" else None
 
     def __call__(self, points: Tensor) -> tuple[Tensor, Tensor]:
         """Return f, (m,), and ∇f, (m, n), in float64."""
@@ -30,9 +32,13 @@ class Gradient:
         with torch.enable_grad(), eval_mode(self.f):
             output = self._output(z)
             (gradient,) = torch.autograd.grad(output.sum(), z)
+        self.check(gradient)
+        return self.model._checked(output, len(points)), float64(gradient)
+
+    def check(self, gradient: Tensor) -> None:
+        """Refuse gradients with infinity or NaN."""
         if not torch.isfinite(gradient).all():
             raise ValueError(f"{self.method} needs a finite gradient, but that of f is not finite at every point.")
-        return self.model._checked(output, len(points)), float64(gradient)
 
     def _output(self, z: Tensor) -> Tensor:
         try:

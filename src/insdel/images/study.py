@@ -96,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a study and keep it in `results/` as NAME (areas) and NAME_curves."""
     given = _parser().parse_args(arguments)
     started = time.perf_counter()
+    resumed = given.checkpoint is not None and any(given.checkpoint.glob("*/*"))
     network, photo = load(given.network, given.device), open_photo(given.photo)
     image, label = photo.square(network.preprocessing).to(given.device), find_class(given.label)
     settings = Settings(
@@ -108,13 +109,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }  # fmt: skip
     digest = "inside the scikit-image wheel" if given.photo in EMBEDDED else sha256(Path(given.photo))
     provenance = {
-        "command": f"python -m insdel.images.study {given.name} {photo.name} --network {given.network} …",
+        "command": f"python -m insdel.images.study {given.name} {photo.name} {_options(given)}",
         "parameters": {key: value for key, value in parameters.items() if value is not None},
         "data": {"source": "real", "file": photo.name, "sha256": digest},
         "seconds": round(time.perf_counter() - started, 1),
+        "resumed": resumed,  # then the seconds are those since the last start only
     }
     results.save(given.name, areas, provenance)
     results.save(f"{given.name}_curves", curves, provenance)
+
+
+def _options(given: argparse.Namespace) -> str:
+    """The options as one types them; not those that only say how to compute, or name folders."""
+    skipped = ("name", "photo", "batch", "device", "checkpoint")
+    shown = {key: value for key, value in vars(given).items() if key not in skipped}
+    texts = {key: " ".join(value) if isinstance(value, list | tuple) else value for key, value in shown.items()}
+    return " ".join(f"--{key} {text}" for key, text in texts.items())
 
 
 def _parser() -> argparse.ArgumentParser:

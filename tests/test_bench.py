@@ -1,0 +1,135 @@
+"""The benchmark compares like with like: on a small network all contestants give the same values."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from conftest import ROOT
+
+import insdel
+from insdel.models import MLP
+
+pytest.importorskip("shapiq", reason="the extra `bench` is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore")  # what the other libraries warn of is not ours to test
+
+N = 5
+COLUMNS = ["task", "who", "seconds", "spread", "gap", "ratio", "agrees", "mebibytes"]
+
+
+@pytest.fixture(scope="module")
+def bench() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("bench", ROOT / "benchmarks" / "bench.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["bench"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def model() -> MLP:
+    torch.manual_seed(0)
+    return MLP(N, (16, 8)).eval().requires_grad_(False)
+
+
+@pytest.fixture(scope="module")
+def points() -> tuple[np.ndarray, np.ndarray]:
+    x, reference = np.random.default_rng(1).normal(size=(2, 3, N)).astype(np.float32)
+    return x, reference
+
+
+def by_hand(model: MLP, x: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Shapley values of one pair from its dividends: each is shared equally among its members."""
+    dividends = insdel.Lattice.evaluate(model, x, reference).dividends()
+    members = [[j for j in range(N) if u >> j & 1] for u in range(2**N)]
+    return np.array([sum(dividends[u] / len(m) for u, m in enumerate(members) if j in m) for j in range(N)])
+
+
+@pytest.mark.parametrize(
+    "who", ["insdel", "insdel, folded", "shap ExactExplainer", "shap KernelExplainer", "shapiq ExactComputer"]
+)
+def test_exact_contestants_give_shapley_values(bench, model, points, who) -> None:
+    x, reference = points[0][0], points[1][0]
+    expected = by_hand(model, x, reference)
+    value = bench.exact_shapley(model, x, reference)[who]()
+    assert value.shape == (N,)
+    assert np.abs(value - expected).max() < 1e-4 * np.abs(expected).max()
+
+
+def test_captums_estimate_has_our_sign(bench, points) -> None:
+    x, reference = points[0][0], points[1][0]
+    torch.manual_seed(0)
+    linear = torch.nn.Sequential(torch.nn.Linear(N, 1), torch.nn.Flatten(0)).requires_grad_(False)
+    value = bench.exact_shapley(linear, x, reference)["captum KernelShap"]()
+    expected = linear[0].weight[0].numpy() * (reference - x)  # for a linear f the regression has no error to make
+    np.testing.assert_allclose(value, expected, atol=1e-3)
+
+
+def test_folding_agrees_where_it_folds(bench) -> None:
+    torch.manual_seed(0)
+    n = insdel.fold.WORTHWHILE
+    network = MLP(n, (24, 16, 8)).eval().requires_grad_(False)
+    assert insdel.fold.worthwhile(network, n)
+    x, reference = np.random.default_rng(2).normal(size=(2, 2, n)).astype(np.float32)
+    work = bench.folding(network, x, reference)
+    plain, folded = work["insdel"](), work["insdel, folded"]()
+    assert plain.shape == (2, n) and bench.difference(folded, plain) < 1e-4
+
+
+def test_integrated_gradients_agree_with_captum(bench, model, points) -> None:
+    ours, captums = (work() for work in bench.integrated_gradients(model, *points, steps=50).values())
+    assert ours.shape == (3, N) and bench.difference(captums, ours) < 1e-4
+
+
+def test_curves_agree_with_walking_step_by_step(bench, model, points) -> None:
+    together, slow = (work() for work in bench.curves(model, *points).values())
+    assert together.shape == (3, N + 1) and bench.difference(slow, together) < 1e-5
+
+
+def test_the_limit_is_all_of_the_networks_products(bench, model, monkeypatch) -> None:
+    asked = []
+    linear = lambda rows, weight, bias: asked.append((len(rows), *weight.shape))  # noqa: E731
+    monkeypatch.setattr(torch.nn.functional, "linear", linear)
+    bench.matrix_products(model, 64, chunk=16)()
+    assert len(asked) == 4 * 3  # 64 / 16 batches of three layers
+    assert sum(rows * a * b for rows, a, b in asked) == 64 * (N * 16 + 16 * 8 + 8 * 1)
+
+
+def test_a_race_tells_who_disagrees(bench) -> None:
+    value = np.array([1.0, -2.0])
+    contestants = {"insdel": lambda: value, "same": lambda: value + 1e-6, "wrong": lambda: -value,
+                   "captum KernelShap": lambda: value + 0.5, "nothing": lambda: None}  # fmt: skip
+    rows = pd.DataFrame(bench.race("task", contestants, 2)).set_index("who")
+    assert list(rows.index[~rows.agrees]) == ["wrong"]
+    assert rows.gap["wrong"] == 2 and np.isnan(rows.gap["nothing"])
+    assert rows.ratio["insdel"] == 1 and (rows.spread >= 1).all()
+
+
+def test_all_rows_fit_one_table_that_can_be_recorded(bench, model, points, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
+    rows = bench.race("curves, 3 pairs", bench.curves(model, *points), 1) + bench.growth([2, 3]) + bench.memory([2])
+    table = pd.DataFrame(rows).astype({"agrees": "boolean"})
+    assert sorted(table.columns) == sorted(COLUMNS)
+    bench.results.save("bench", table, {"command": "make bench"})
+    pd.testing.assert_frame_equal(bench.results.load("bench")[0], table)
+    bench.show(table)
+    printed = capsys.readouterr().out
+    assert 1 < table.mebibytes.max() < 1536  # the first lattice alone is larger than nothing
+    assert all(who in printed for who in ("one pair at a time", "3 features", "2 pairs")) and "MiB" in printed
+
+
+@pytest.mark.parametrize(
+    ("who", "ratio", "mebibytes", "said"),
+    [("shapiq ExactComputer", 6.9, np.nan, "at least 7.00"), ("shapiq ExactComputer", 7.1, np.nan, ""),
+     ("insdel, folded", 0.8, np.nan, "at most 0.67"), ("insdel, folded", 0.5, np.nan, ""),
+     ("2000 pairs", np.nan, 2000.0, "at most 1536 MiB"), ("8 features", np.nan, np.nan, "")],
+)  # fmt: skip
+def test_missed_bars_are_said(bench, who, ratio, mebibytes, said) -> None:
+    [row] = pd.DataFrame([{"who": who, "ratio": ratio, "mebibytes": mebibytes}]).itertuples()
+    assert said in bench.verdict(row) and bool(bench.verdict(row)) == bool(said)

@@ -1,0 +1,184 @@
+"""Experiments and their evidence: pairs of the right kind, tables beside the paper's, variance components."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import insdel
+from insdel import evidence, experiments, gallery, paper, tables, variation
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A quickly made experiment on simulated houses, its network in a cache of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("INSDEL_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield experiments.prepare("bangalore", source="simulated", n_pairs=5, epochs=1)
+
+
+@pytest.fixture(scope="module")
+def found(small):
+    return evidence.live(small, ["deeplift"], options={"integrated_gradients": {"steps": 20}})
+
+
+def test_pairs_obey_the_rule_and_references_are_held_out(small):
+    assert len(small.pairs) == 5 and (small.pairs.differing >= 12).all()
+    assert np.array_equal(small.pairs.reference, small.x_test[small.pairs.reference_index])
+    assert "1,951 simulated rows" in small.source and small.trained_on == "simulated"
+
+
+def test_a_network_is_fitted_once_and_found_again(small, monkeypatch):
+    def refuse(*_, **__):
+        raise RuntimeError("trained again")
+
+    monkeypatch.setattr(experiments.models, "fit", refuse)
+    again = experiments.prepare("bangalore", source="simulated", n_pairs=5, epochs=1)
+    before, after = (experiments.predict(one.model, small.x_test) for one in (small, again))
+    assert np.array_equal(before, after)
+    with pytest.raises(RuntimeError, match="trained again"):
+        experiments.prepare("bangalore", source="simulated", n_pairs=5, epochs=1, train_seed=1)
+
+
+def test_an_unknown_policy_and_no_pairs_are_refused():
+    with pytest.raises(ValueError, match="counterfactual, one_to_one, average"):
+        experiments.prepare("cern", policy="nearest")
+    with pytest.raises(ValueError, match="at least 1"):
+        experiments.prepare("bangalore", source="simulated", n_pairs=0, epochs=1)
+
+
+def test_genuine_events_are_explained_by_a_network_of_simulated_ones(tmp_path, monkeypatch):
+    from insdel.datasets import simulate_cern
+
+    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
+    own = tmp_path / "events.csv"
+    simulate_cern.simulate(60, 7).to_csv(own, index=False)
+    one = experiments.prepare("cern", path=own, policy="average", rows=300, epochs=1, n_pairs=4)
+    assert one.source == "60 real rows; network trained on simulated rows"
+    assert one.split.x_train.shape == (240, 16) and one.x_test.shape == (60, 16)
+    assert np.allclose(one.pairs.reference[0], one.split.x_train.mean(axis=0), atol=1e-6)
+
+
+def test_evidence_adds_the_methods_that_figures_need(found, small):
+    assert set(found.table["method"]) == {"deeplift", *evidence.NEEDED}
+    gap = experiments.predict(small.model, small.pairs.reference) - experiments.predict(small.model, small.pairs.x)
+    assert np.array_equal(found.rises, gap > 0)
+    assert "5 pairs" in found.about and found.charges is None
+
+
+def test_missing_evidence_is_none(tmp_path, monkeypatch):
+    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
+    assert evidence.recorded("bangalore") is None and tables.record("bangalore") is None
+
+
+def test_the_gallery_draws_the_pairs_with_the_largest_differences(found, small):
+    columns = tables.wide(found.table, "abc")
+    chosen = gallery.choose(found.table)
+    gap = (columns["kernel_shap"] - columns["integrated_gradients"]).abs()
+    assert gap.loc[chosen["insertion"], "insertion"] == gap["insertion"].max()
+    assert gap.loc[chosen["deletion"], "deletion"] == gap["deletion"].max()
+    line = found.curves.query("what == 'insertion' and method == 'kernel_shap' and mode == 'insertion'")
+    area = insdel.abc(line["value"].to_numpy())
+    assert area == pytest.approx(columns.loc[chosen["insertion"], ("kernel_shap", "insertion")], abs=1e-4)
+    random = found.curves.query("what == 'example' and method == 'random'")
+    assert random["line"].nunique() == gallery.RANDOM_ORDERS
+    ends = random.groupby("line")["value"].agg(["first", "last"])
+    assert np.ptp(ends.to_numpy(), axis=0) == pytest.approx([0, 0], abs=1e-5)
+
+
+def test_standing_beside_the_paper_counts_in_combined_standard_errors():
+    areas = {"kernel_shap": (0.5, 0.9), "integrated_gradients": (0.4, 0.8)}
+    rows = [
+        (pair, method, mode, 0.0, value, value)
+        for mode in ("insertion", "deletion")
+        for method, values in areas.items()
+        for pair, value in enumerate(values)
+    ]
+    table = pd.DataFrame(rows, columns=["pair", "method", "mode", "auc", "abc", "abc_per_feature"])
+    shown = tables.beside_paper(table, paper.table("bangalore"))
+    row = shown.loc[("insertion", "Kernel SHAP")]
+    assert row["mean"] == pytest.approx(0.7) and row["se"] == pytest.approx(0.2) and row["paper"] == 0.628
+    assert row["apart"] == pytest.approx((0.7 - 0.628) / np.hypot(0.2, 0.034))
+    assert ("deletion", "Kernel SHAP − Integrated Gradients") in shown.index
+    said = tables.statements(table, {"up": (("kernel_shap", "insertion"), ("integrated_gradients", "insertion"))})
+    assert said.loc["up", "difference"] == pytest.approx(0.1) and said.loc["up", "verdict"] == "holds"
+
+
+def test_statements_can_be_undecided_or_the_opposite():
+    values = RNG.normal(size=400)
+    table = pd.concat([
+        pd.DataFrame({"pair": np.arange(400), "method": m, "mode": "insertion", "abc_per_feature": v})
+        for m, v in {"a": values, "b": values + 1 + RNG.normal(size=400), "c": RNG.permutation(values)}.items()
+    ])  # fmt: skip
+    side = {name: (name, "insertion") for name in "abc"}
+    said = tables.statements(table, {"a > b": (side["a"], side["b"]), "a > c": (side["a"], side["c"])})
+    assert said["verdict"].tolist() == ["the opposite", "undecided"]
+    assert said.loc["a > c", "difference"] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("policy", experiments.POLICIES)
+def test_the_printed_tables_of_every_policy_are_found(policy):
+    printed = tables.printed("cern", policy)
+    assert set(printed["policy"]) == {policy} and len(printed) in (14, 16)
+
+
+def grid_means(grid, se=0.1):
+    """A table of run means with one method and mode, from a (splits, trainings) grid."""
+    rows = [("kept", s, t, "insertion", "kernel_shap", value, se) for (s, t), value in np.ndenumerate(grid)]
+    return pd.DataFrame(rows, columns=[*variation.RUN, "mode", "method", "mean", "se"])
+
+
+def test_variance_components_of_closed_forms():
+    only_training = variation.components(grid_means(np.array([[1.0, 3.0], [1.0, 3.0]]))).iloc[0]
+    assert only_training["training"] == pytest.approx(2**0.5) and only_training["split"] == 0
+    only_split = variation.components(grid_means(np.array([[1.0, 1.0], [4.0, 4.0]]))).iloc[0]
+    assert only_split["training"] == 0 and only_split["split"] == pytest.approx(4.5**0.5)
+    assert only_split["within"] == pytest.approx(0.1) and only_split["ratio"] == pytest.approx(4.5**0.5 / 0.1)
+
+
+def test_variance_components_are_unbiased():
+    split, training = 2.0, 0.5
+    squares = []
+    for _ in range(400):
+        grid = split * RNG.normal(size=(6, 1)) + training * RNG.normal(size=(6, 4))
+        spread = variation._nested(grid)
+        squares.append((spread["split"] ** 2, spread["training"] ** 2))
+    mean, error = np.mean(squares, axis=0), np.std(squares, axis=0) / 20
+    assert np.all(np.abs(mean - [split**2, training**2]) < 4 * error)
+
+
+def test_components_need_repetitions():
+    with pytest.raises(ValueError, match="2 splits"):
+        variation.components(grid_means(np.array([[1.0, 2.0]])))
+
+
+def test_run_means_are_those_of_the_pairs_and_conclusions_are_counted():
+    rows = []
+    for run in variation.runs(2, 2):
+        for level, method in enumerate(["vanilla_grad", "random", "input_x_gradient", "lime", "deeplift",
+                                        "integrated_gradients", "kernel_shap"]):  # fmt: skip
+            for mode, shift in {"insertion": 0.1, "deletion": 0.0}.items():
+                for pair in range(3):
+                    value = 0.1 * level + shift + 0.001 * pair * (1 + level)
+                    rows.append((run.duplicates, run.split, run.training, pair, method, mode, value))
+    table = pd.DataFrame(rows, columns=[*variation.RUN, "pair", "method", "mode", "abc_per_feature"])
+    means = variation.run_means(table)
+    top = means.query("method == 'kernel_shap' and mode == 'insertion'")
+    assert len(top) == 6 and top["mean"].to_numpy() == pytest.approx(0.7 + 0.007)
+    assert top["se"].to_numpy() == pytest.approx(0.007 / 3**0.5)
+    difference = means.query("method == @variation.DIFFERENCE and mode == 'deletion'")
+    assert difference["mean"].to_numpy() == pytest.approx(0.1 + 0.001)
+    counted = variation.conclusions(means).set_index("statement")["holds"]
+    assert counted["Kernel SHAP has the largest insertion ABC"] == 6
+    assert counted["Kernel SHAP and IG tie in deletion (within 2 standard errors)"] == 0
+    assert counted["Vanilla Grad is worse than random in deletion"] == 6
+
+
+def test_correlations_and_numbers_of_differing_features():
+    table = pd.DataFrame({
+        "pair": [0, 1, 2] * 2, "method": "kernel_shap", "mode": ["insertion"] * 3 + ["deletion"] * 3,
+        "abc_per_feature": [1.0, 2.0, 3.0, 3.0, 2.0, 1.0],
+    })  # fmt: skip
+    row = tables.correlations(table, pd.Series([15, 16, 14]))
+    assert row == {"differing": 15.0, "kernel_shap": pytest.approx(-1)}

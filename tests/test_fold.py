@@ -1,0 +1,135 @@
+"""Folding: the same lattice as by plain evaluation, for every network it takes, and no other."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+import insdel
+from insdel import fold
+from insdel.models import MLP
+
+ACTIVATIONS = {
+    "prelu": lambda h: nn.PReLU(init=0.3),
+    "prelu per unit": lambda h: nn.PReLU(h),
+    "prelu, negative slope": lambda h: nn.PReLU(init=-0.5),
+    "relu": lambda h: nn.ReLU(),
+    "leaky": lambda h: nn.LeakyReLU(0.1),
+}
+
+
+def network(activation, n=14, double=False, seed=0):
+    torch.manual_seed(seed)
+    hidden = ACTIVATIONS[activation](40)
+    if isinstance(hidden, nn.PReLU) and hidden.num_parameters > 1:
+        hidden.weight.data.uniform_(-0.5, 0.9)
+    later = [nn.Linear(40, 30, bias=False), nn.Tanh(), nn.Linear(30, 1)]
+    f = nn.Sequential(nn.Linear(n, 40), hidden, nn.Dropout(0.2), *later)
+    return f.double() if double else f
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_values_are_those_of_the_plain_lattice(activation):
+    f = network(activation, double=True)
+    x, reference = np.random.default_rng(0).normal(size=(2, 3, 14))
+    reference[1, :5], reference[2] = x[1, :5], x[2]
+    for ours, plain in zip(fold.lattices(f, x, reference), insdel.lattices(f, x, reference), strict=True):
+        assert isinstance(ours.values, np.ndarray) and ours.players == plain.players and ours.n == plain.n
+        assert np.allclose(ours.values, plain.values, rtol=0, atol=1e-12)
+    assert f.training and f[2].training
+
+
+@given(n=st.integers(1, 12), seed=st.integers(0, 10**6), size=st.floats(0.01, 100))
+@settings(max_examples=30, deadline=None)
+def test_any_number_of_differing_features_near_or_far(n, seed, size):
+    f = network("prelu", n, double=True, seed=seed)
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    reference = np.where(rng.random(n) < 0.8, x + size * rng.normal(size=n), x)
+    (ours,) = fold.lattices(f, x, reference)
+    assert np.allclose(ours.values, insdel.Lattice.evaluate(f, x, reference).values, rtol=0, atol=1e-10)
+
+
+@pytest.fixture(scope="module")
+def papers_network():
+    """The paper's sizes, shrunk, in float32, away from its initial weights."""
+    torch.manual_seed(1)
+    f = MLP(16, (64, 48, 16, 32), dropout=0.1)
+    for parameter in f.parameters():
+        parameter.data *= 2
+    return f
+
+
+def test_float32_values_and_shapley_values_agree(papers_network):
+    x, reference = torch.randn(2, 2, 16, generator=torch.Generator().manual_seed(0))
+    x[:, :3] = reference[:, :3]
+    for ours, plain in zip(fold.lattices(papers_network, x, reference), insdel.lattices(papers_network, x, reference),
+                           strict=True):  # fmt: skip
+        assert isinstance(ours.values, torch.Tensor) and ours.values.dtype == torch.float64
+        scale = plain.values.abs().max()
+        assert (ours.values - plain.values).abs().max() < 1e-5 * scale
+        assert torch.allclose(ours.shapley(), plain.shapley(), rtol=1e-4, atol=1e-6 * float(scale))
+
+
+def test_kernel_shap_and_banzhaf_use_it(papers_network, monkeypatch):
+    x, reference = torch.randn(2, 2, 13, generator=torch.Generator().manual_seed(0))
+    x, reference = (nn.functional.pad(points, (0, 3)) for points in (x, reference))
+    used, values = [], fold.Fold.values
+    monkeypatch.setattr(fold.Fold, "values", lambda *arguments: used.append(1) or values(*arguments))
+    for method, value in (("kernel_shap", insdel.Lattice.shapley), ("banzhaf", insdel.Lattice.banzhaf)):
+        expected = torch.stack([value(lat) for lat in insdel.lattices(papers_network, x, reference)])
+        assert torch.allclose(insdel.explain(method, papers_network, x, reference), expected, rtol=1e-4, atol=1e-6)
+    assert len(used) == 4
+    insdel.explain("kernel_shap", papers_network, x, reference, chunk=4096)  # told how to call f: so it calls f
+    insdel.explain("kernel_shap", papers_network, x[:, :] * 0, x[:, :] * 0)
+    assert len(used) == 4
+
+
+def test_hooks_see_every_point(papers_network):
+    x, reference = torch.randn(2, 12), torch.zeros(2, 12)
+    x, reference = (nn.functional.pad(points, (0, 4)) for points in (x, reference))
+    seen = []
+    hook = papers_network.register_forward_pre_hook(lambda _, inputs: seen.append(len(inputs[0])))
+    assert not fold.worthwhile(papers_network, 16)
+    insdel.explain("kernel_shap", papers_network, x, reference)
+    hook.remove()
+    assert sum(seen) == 2 * 2**12 and fold.worthwhile(papers_network, 16)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)),
+        nn.Sequential(nn.Linear(3, 4), nn.ReLU()),
+        nn.Sequential(nn.ReLU(), nn.Linear(3, 4), nn.Linear(4, 1)),
+        nn.Linear(3, 1),
+        lambda z: z.sum(1),
+    ],
+)
+def test_other_models_are_refused(f):
+    assert not fold.worthwhile(f, 16)
+    with pytest.raises(TypeError, match=r"begins with Linear → PReLU.*Use insdel\.lattices"):
+        fold.lattices(f, np.zeros(3), np.ones(3))
+
+
+def test_bad_input_is_refused(papers_network):
+    with pytest.raises(ValueError, match="limit is 2"):
+        fold.lattices(papers_network, np.zeros(16), np.ones(16), max_features=15)
+    with pytest.raises(ValueError, match="must be finite"):
+        fold.lattices(papers_network, np.zeros(16), np.full(16, np.inf))
+    broken = network("relu", 4)
+    broken[-1].bias.data.fill_(torch.nan)
+    with pytest.raises(ValueError, match="f must be finite"):
+        list(fold.lattices(broken, np.zeros(4), np.ones(4)))
+
+
+def test_gradients_are_not_recorded_and_weights_are_current(papers_network):
+    f = network("prelu", 5)
+    x, reference = torch.randn(2, 5)
+    (before,) = fold.lattices(f, x, reference)
+    assert not before.values.requires_grad
+    f[-1].bias.data += 1
+    (after,) = fold.lattices(f, x, reference)
+    assert torch.allclose(after.values, before.values + 1)
