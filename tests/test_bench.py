@@ -75,7 +75,7 @@ def test_folding_agrees_where_it_folds(bench) -> None:
     torch.manual_seed(0)
     n = insdel.fold.WORTHWHILE
     network = MLP(n, (24, 16, 8)).eval().requires_grad_(False)
-    assert insdel.fold.worthwhile(network, n)
+    assert insdel.fold.Fold.of(network).pays(n)
     x, reference = np.random.default_rng(2).normal(size=(2, 2, n)).astype(np.float32)
     work = bench.folding(network, x, reference)
     plain, folded = work["insdel"](), work["insdel, folded"]()

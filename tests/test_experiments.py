@@ -101,6 +101,8 @@ def test_standing_beside_the_paper_counts_in_combined_standard_errors():
     assert row["mean"] == pytest.approx(0.7) and row["se"] == pytest.approx(0.2) and row["paper"] == 0.628
     assert row["apart"] == pytest.approx((0.7 - 0.628) / np.hypot(0.2, 0.034))
     assert ("deletion", "Kernel SHAP − Integrated Gradients") in shown.index
+    cells = tables.compact(shown, 1).loc[("insertion", "Kernel SHAP")]
+    assert cells.tolist() == ["0.7 ± 0.2", "0.6 ± 0.0", "+0.4"]
     said = tables.statements(table, {"up": (("kernel_shap", "insertion"), ("integrated_gradients", "insertion"))})
     assert said.loc["up", "difference"] == pytest.approx(0.1) and said.loc["up", "verdict"] == "holds"
 

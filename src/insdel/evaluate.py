@@ -223,9 +223,10 @@ class BatchModel:
             points = to_tensor(points)
         elif isinstance(points, Tensor):
             points = points.cpu().numpy()
-        return self._checked(self.f(points), len(points))
+        return self.checked(self.f(points), len(points))
 
-    def _checked(self, output: Any, m: int) -> Tensor:
+    def checked(self, output: Any, m: int) -> Tensor:
+        """Return what f gave for m points as (m,) numbers, or say what is wrong with it."""
         try:
             values = to_tensor(output)
         except (TypeError, ValueError) as error:
@@ -265,11 +266,16 @@ def hybrid_values(
     model = BatchModel(f, pairs.template)
     points = pairs.on(model)
     size = chunk_rows(pairs.n, points.device, chunk)
-    with tqdm(total=total, unit=" evaluations", unit_scale=True, delay=2, disable=progress_off(progress)) as bar:
+    with progress_bar(total, progress) as bar:
         for start in range(0, total, size):
             rows = torch.arange(start, min(start + size, total), device=points.device)
             yield model(points.take(*select(rows)))
             bar.update(len(rows))
+
+
+def progress_bar(total: int, progress: bool | None) -> tqdm:
+    """Return a bar that counts evaluations, for work of more than two seconds."""
+    return tqdm(total=total, unit=" evaluations", unit_scale=True, delay=2, disable=progress_off(progress))
 
 
 def progress_off(progress: bool | None) -> bool | None:

@@ -15,11 +15,8 @@ from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
-from insdel.evaluate import BatchModel, Model, Pairs, Points, eval_mode, like, progress_off
-from insdel.lattice import MAX_FEATURES, Lattice, _check_size
-from insdel.models import MLP
+from insdel.evaluate import Model
 
 FREE = 8  # free features of a sub-cube: fewer leave more signs alone, more make larger products
 WORTHWHILE = 11  # differing features from which on folding pays
@@ -46,10 +43,14 @@ class Fold:
 
     @classmethod
     def of(cls, f: Model) -> Fold | None:
-        """Take a network apart, or return None for one that is built differently or that hooks watch."""
-        if not isinstance(f, MLP | nn.Sequential) or any(m._forward_hooks or m._forward_pre_hooks for m in f.modules()):
+        """Take a network apart, or return None for one that is built differently or that hooks watch.
+
+        f is an `nn.Sequential`, or a module whose method `as_sequential` gives one that computes the same.
+        """
+        chain = f if type(f) is nn.Sequential else getattr(f, "as_sequential", lambda: None)()
+        if chain is None or not isinstance(f, nn.Module) or any(m._forward_hooks or m._forward_pre_hooks for m in f.modules()):
             return None
-        layers = [m for m in (f.layers if isinstance(f, MLP) else f) if not isinstance(m, nn.Dropout | nn.Identity)]
+        layers = [m for m in chain if not isinstance(m, nn.Dropout | nn.Identity)]
         first, activation, second = layers[:3] if len(layers) >= 3 else (None, None, None)
         slope = _slope(activation)
         if slope is None or not isinstance(first, nn.Linear) or not isinstance(second, nn.Linear):
@@ -59,6 +60,10 @@ class Fold:
         bias2 = torch.zeros_like(weight2[0]) if second.bias is None else second.bias.detach()
         rest = nn.Sequential(*map(_leaky, layers[3:]))
         return cls(f, weight, bias, slope.to(weight).expand(len(weight)), weight2, bias2, rest)
+
+    def pays(self, d: int) -> bool:
+        """Whether folding is faster than plain evaluation for d differing features."""
+        return d >= WORTHWHILE and self.weight.device.type == "cpu"
 
     def values(self, x: Tensor, reference: Tensor, players: list[int]) -> Tensor:
         """f on all hybrids of x and reference, each (n,), as `Lattice.values` has them; (2ᵈ,)."""
@@ -112,46 +117,3 @@ def _leaky(layer: nn.Module) -> nn.Module:
 def _subsets(d: int) -> Tensor:
     """All subsets of d players as rows of zeros and ones, (2ᵈ, d); bit k is column k."""
     return (torch.arange(2**d)[:, None] >> torch.arange(d) & 1).float()
-
-
-def worthwhile(f: Model, d: int) -> bool:
-    """Whether folding applies to f and pays for pairs with up to d differing features."""
-    fold = Fold.of(f) if d >= WORTHWHILE else None
-    return fold is not None and fold.weight.device.type == "cpu"
-
-
-def lattices(
-    f: Model, X: Points, R: Points, *, max_features: int = MAX_FEATURES, progress: bool | None = None
-) -> Iterator[Lattice]:
-    """Yield the Lattice of each pair, as `insdel.lattices` does, equal but for rounding.
-
-    Parameters
-    ----------
-    f : `models.MLP` or an `nn.Sequential` that begins with Linear → PReLU, ReLU or LeakyReLU → Linear
-    X, R : (n,) or (pairs, n)
-    max_features : refuse pairs with more differing features than this
-    progress : show a progress bar (default: on terminals, for work of more than two seconds)
-    """
-    fold = Fold.of(f)
-    if fold is None:
-        raise TypeError(
-            "folding needs a network that begins with Linear → PReLU, ReLU or LeakyReLU → Linear, without hooks; found "
-            f"{type(f).__name__}. Use insdel.lattices."
-        )
-    pairs = Pairs.of(X, R)
-    differing = pairs.differing()
-    _check_size(differing.sum(dim=1), max_features)
-    return _lattices(fold, pairs, differing, progress)
-
-
-def _lattices(fold: Fold, pairs: Pairs, differing: Tensor, progress: bool | None) -> Iterator[Lattice]:
-    model = BatchModel(fold.f, pairs.template)
-    points = pairs.on(model)
-    total = int((2 ** differing.sum(dim=1)).sum())
-    with tqdm(total=total, unit=" evaluations", unit_scale=True, delay=2, disable=progress_off(progress)) as bar:
-        for p in range(len(pairs)):
-            players = torch.nonzero(differing[p])[:, 0].tolist()
-            with torch.no_grad(), eval_mode(fold.f):
-                values = fold.values(torch.as_tensor(points.x[p]), torch.as_tensor(points.reference[p]), players)
-            bar.update(len(values))
-            yield Lattice(like(model._checked(values, len(values)), pairs.template), tuple(players), pairs.n)

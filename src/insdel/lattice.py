@@ -19,7 +19,20 @@ import torch
 from torch import Tensor
 
 from insdel.curves import abc, check_mode, check_order
-from insdel.evaluate import Array, Model, Pairs, Points, float64, hybrid_values, like, to_tensor
+from insdel.evaluate import (
+    Array,
+    BatchModel,
+    Model,
+    Pairs,
+    Points,
+    eval_mode,
+    float64,
+    hybrid_values,
+    like,
+    progress_bar,
+    to_tensor,
+)
+from insdel.fold import Fold
 
 MAX_FEATURES = 20
 UNCHANGED = 62  # a bit that no subset has
@@ -209,6 +222,9 @@ def lattices(
 ) -> Iterator[Lattice]:
     """Yield the Lattice of each pair of rows of X and R; pairs are evaluated together, chunk by chunk.
 
+    On a processor, networks that begin with Linear → PReLU, ReLU or LeakyReLU → Linear are folded where that
+    pays (see `insdel.fold`): the same values but for rounding. With `chunk`, f itself is called.
+
     Parameters
     ----------
     X, R : (n,) or (pairs, n)
@@ -218,7 +234,11 @@ def lattices(
     """
     pairs = Pairs.of(X, R)
     differing = pairs.differing()
-    _check_size(differing.sum(dim=1), max_features)
+    d = differing.sum(dim=1)
+    _check_size(d, max_features)
+    fold = Fold.of(f) if chunk is None else None
+    if fold is not None and fold.pays(int(d.max())):
+        return _folded_lattices(fold, pairs, differing, progress)
     return _lattices(f, pairs, differing, chunk, progress)
 
 
@@ -256,6 +276,20 @@ def _lattices(
         values = torch.cat([part.to(parts[-1].device) for part in parts])
         buffer = values[2 ** len(players) :]
         yield Lattice(like(values[: 2 ** len(players)].clone(), pairs.template), players, pairs.n)
+
+
+def _folded_lattices(fold: Fold, pairs: Pairs, differing: Tensor, progress: bool | None) -> Iterator[Lattice]:
+    """Evaluate pair by pair: each is large enough for a network that folds."""
+    model = BatchModel(fold.f, pairs.template)
+    points = pairs.on(model)
+    total = int((2 ** differing.sum(dim=1)).sum())
+    with progress_bar(total, progress) as bar:
+        for p in range(len(pairs)):
+            players = torch.nonzero(differing[p])[:, 0].tolist()
+            with torch.no_grad(), eval_mode(fold.f):
+                values = fold.values(to_tensor(points.x[p]), to_tensor(points.reference[p]), players)
+            bar.update(len(values))
+            yield Lattice(like(model.checked(values, len(values)), pairs.template), tuple(players), pairs.n)
 
 
 @lru_cache(maxsize=8)

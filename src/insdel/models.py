@@ -142,6 +142,10 @@ class MLP(nn.Module):
         """Predict (m,) outputs for (m, n) inputs."""
         return self.layers(x).squeeze(-1)
 
+    def as_sequential(self) -> nn.Sequential:
+        """The same function as a chain of layers: lets `insdel.fold` evaluate lattices faster."""
+        return self.layers
+
 
 def fit(
     x: ArrayLike | Tensor,

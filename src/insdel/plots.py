@@ -634,7 +634,7 @@ def _picture(axes: Axes, image: Any, title: str = "") -> None:
     axes.imshow(np.clip(np.moveaxis(np.asarray(image, dtype=float), 0, -1), 0, 1), interpolation="nearest")
     axes.set_xticks([])
     axes.set_yticks([])
-    axes.spines[:].set_visible(False)
+    axes.spines[:].set(visible=True, color="#BBBBBB")  # white pictures need an edge
     axes.set_title(title, fontsize="medium")
 
 

@@ -44,6 +44,20 @@ def beside_paper(table: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     return both.rename(columns={"mode": "test"}).set_index(["test", "method"])
 
 
+def compact(shown: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
+    """The same table with "mean ± se" in one cell, for several experiments side by side.
+
+    shown : from `beside_paper`
+    """
+    def cell(mean: float, se: float) -> str:
+        return "" if np.isnan(mean) else f"{mean:.{digits}f} ± {se:.{digits}f}"
+
+    ours = [cell(*row) for row in shown[["mean", "se"]].to_numpy()]
+    theirs = [cell(*row) for row in shown[["paper", "paper se"]].to_numpy()]
+    apart = ["" if np.isnan(value) else f"{value:+.1f}" for value in shown["apart"]]
+    return pd.DataFrame({"ours": ours, "paper": theirs, "apart": apart}, index=shown.index)
+
+
 def printed(name: str, policy: str | None = None) -> pd.DataFrame:
     """Return the printed table of an experiment and policy: "bangalore", or "cern" with one of its three policies."""
     if name == "bangalore":

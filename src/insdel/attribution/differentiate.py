@@ -33,7 +33,7 @@ class Gradient:
             output = self._output(z)
             (gradient,) = torch.autograd.grad(output.sum(), z)
         self.check(gradient)
-        return self.model._checked(output, len(points)), float64(gradient)
+        return self.model.checked(output, len(points)), float64(gradient)
 
     def check(self, gradient: Tensor) -> None:
         """Refuse gradients with infinity or NaN."""

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from insdel import fold
 from insdel.attribution.coalitions import given
 from insdel.evaluate import Array, Model, Pairs
 from insdel.lattice import MAX_FEATURES, Lattice, lattices
@@ -21,14 +20,8 @@ def from_lattices(
     chunk: int | None,
     progress: bool | None,
 ) -> Tensor:
-    """Apply `value`, Lattice → (n,), to the lattice of every pair; (pairs, n).
-
-    Networks that can be folded are, unless `chunk` says how f is to be called.
-    """
-    if chunk is None and fold.worthwhile(f, int(pairs.differing().sum(dim=1).max())):
-        found = fold.lattices(f, *given(pairs), max_features=max_features, progress=progress)
-    else:
-        found = lattices(f, *given(pairs), max_features=max_features, chunk=chunk, progress=progress)
+    """Apply `value`, Lattice → (n,), to the lattice of every pair; (pairs, n)."""
+    found = lattices(f, *given(pairs), max_features=max_features, chunk=chunk, progress=progress)
     return torch.stack([torch.as_tensor(value(lattice)) for lattice in found])
 
 

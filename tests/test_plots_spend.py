@@ -1,0 +1,98 @@
+"""Figures of chapter 17: each draws what it was given, and says on its axes what that is."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+
+from insdel import plots
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_open():
+    """A figure that stays open would be shown twice in a notebook."""
+    before = plt.get_fignums()
+    yield
+    assert plt.get_fignums() == before
+
+
+@pytest.fixture
+def spent() -> pd.DataFrame:
+    """Two methods with budgets, one with a price, one for free; the exact ABC is 20 (insertion) and 10 (deletion)."""
+    short = [("kernel_shap", 64, 64, 2.0), ("kernel_shap", 128, 128, 0.0), ("lime", 25, 25, 4.0),
+             ("lime", 50, 50, 1.0), ("occlusion", None, 17, 3.0), ("random", None, 0, 5.0)]  # fmt: skip
+    return pd.DataFrame(
+        [{"method": m, "budget": b, "evaluations": e, "mode": mode, "abc_per_feature": top - s, "shortfall": s,
+          "shortfall_se": s / 10} for mode, top in (("insertion", 20.0), ("deletion", 10.0)) for m, b, e, s in short]
+    )  # fmt: skip
+
+
+@pytest.fixture
+def bench() -> pd.DataFrame:
+    raced = [("exact", "insdel", 1.0), ("exact", "insdel, folded", 0.5), ("exact", "shap", 3.0),
+             ("exact", plots.LIMIT, 0.8), ("curves", "insdel", 1.0), ("curves", "one at a time", 40.0)]  # fmt: skip
+    rows = [{"task": task, "who": who, "ratio": ratio, "seconds": ratio} for task, who, ratio in raced]
+    rows += [{"task": "cost of one lattice", "who": f"{n} features", "seconds": 3.0 * 2**n} for n in (8, 10, 12)]
+    rows += [{"task": "peak memory", "who": f"{k} pairs", "seconds": k / 10, "mebibytes": 50.0 + k} for k in (1, 10)]
+    return pd.DataFrame(rows)
+
+
+def lines(axes: Axes) -> dict[str, np.ndarray]:
+    """Label → (points, 2) of the lines that methods with a budget have."""
+    return {str(bar.get_label()): np.column_stack(bar.lines[0].get_data()).astype(float) for bar in axes.containers}
+
+
+def test_areas_are_drawn_over_evaluations(spent: pd.DataFrame) -> None:
+    figure = plots.spend_areas(spent, {"kernel_shap": "Kernel SHAP"}, " (GeV)")
+    assert [axes.get_title() for axes in figure.axes] == ["insertion", "deletion"]
+    assert figure.axes[0].get_ylabel() == "mean ABC / n (GeV)"
+    for axes, top in zip(figure.axes, (20, 10), strict=True):
+        assert axes.get_xscale() == "log" and axes.get_xlabel() == "model evaluations per pair"
+        drawn = lines(axes)
+        np.testing.assert_allclose(drawn["Kernel SHAP"], [[64, top - 2], [128, top]])
+        np.testing.assert_allclose(drawn["lime"], [[25, top - 4], [50, top - 1]])
+        marks = {line.get_label(): line.get_ydata() for line in axes.lines}
+        assert list(marks["occlusion"]) == [top - 3]
+        assert set(marks["random"]) == {top - 5}  # free: a line across, as a log axis has no zero
+    [legend] = figure.legends
+    assert {text.get_text() for text in legend.get_texts()} == {"Kernel SHAP", "lime", "occlusion", "random"}
+
+
+def test_shortfalls_are_percent_of_the_exact_area(spent: pd.DataFrame) -> None:
+    insertion, deletion = plots.spend_shortfall(spent, share=0.05).axes
+    np.testing.assert_allclose(lines(insertion)["lime"], [[25, 20], [50, 5]])
+    np.testing.assert_allclose(lines(deletion)["lime"], [[25, 40], [50, 10]])
+    assert "occlusion" not in lines(insertion)
+    low, high = insertion.containers[1].lines[2][0].get_segments()[0][:, 1]
+    assert (low, high) == (pytest.approx(20 - 4), pytest.approx(20 + 4))  # two standard errors of 2 %
+    near = next(line for line in insertion.lines if line.get_label() == "5 %")
+    assert set(near.get_ydata()) == {5}
+    assert insertion.get_yscale() == "symlog" and "%" in insertion.get_ylabel()
+
+
+def test_ratios_begin_at_one_and_mark_the_limit(bench: pd.DataFrame) -> None:
+    exact, curves = plots.bench_ratios(bench).axes
+    assert exact.get_title("left") == "exact" and curves.get_title("left") == "curves"
+    assert exact.get_xscale() == "log" and "insdel" in curves.get_xlabel()
+    who = [label.get_text() for label in exact.get_yticklabels()]
+    assert who == [plots.LIMIT, "shap", "insdel, folded", "insdel"]  # the first row of the table is on top
+    ends = [bar.get_x() + bar.get_width() for bar in exact.patches]
+    np.testing.assert_allclose(ends, [0.8, 3.0, 0.5, 1.0])
+    assert to_hex(exact.patches[0].get_facecolor()).upper() == plots.PALETTE["orange"]
+    assert {line.get_xdata()[0] for line in exact.lines} == {0.8, 1}
+    assert {line.get_xdata()[0] for line in curves.lines} == {1}
+    assert [text.get_text() for text in curves.texts] == ["40 ×", "1 ×"]
+
+
+def test_growth_is_drawn_beside_doubling(bench: pd.DataFrame) -> None:
+    lattice, duration, memory = plots.bench_growth(bench).axes
+    measured, doubling = lattice.lines
+    assert list(measured.get_xdata()) == [8, 10, 12]
+    np.testing.assert_allclose(measured.get_ydata(), doubling.get_ydata())
+    assert list(duration.lines[0].get_ydata()) == [0.1, 1.0]
+    assert list(memory.lines[0].get_xdata()) == [1, 10] and list(memory.lines[0].get_ydata()) == [51, 60]
+    assert "MiB" in memory.get_ylabel()
