@@ -48,7 +48,9 @@ class Fold:
         f is an `nn.Sequential`, or a module whose method `as_sequential` gives one that computes the same.
         """
         chain = f if type(f) is nn.Sequential else getattr(f, "as_sequential", lambda: None)()
-        if chain is None or not isinstance(f, nn.Module) or any(m._forward_hooks or m._forward_pre_hooks for m in f.modules()):
+        if chain is None or not isinstance(f, nn.Module):
+            return None
+        if any(m._forward_hooks or m._forward_pre_hooks for m in f.modules()):
             return None
         layers = [m for m in chain if not isinstance(m, nn.Dropout | nn.Identity)]
         first, activation, second = layers[:3] if len(layers) >= 3 else (None, None, None)

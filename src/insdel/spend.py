@@ -107,7 +107,7 @@ def cost_accuracy(
     Returns
     -------
     A row per method, budget and mode: `evaluations` per pair (points that f was asked about; a
-    gradient counts as one and costs about three), `seconds` for all pairs, `abc_per_feature` with its
+    gradient counts as one and costs two or three), `seconds` for all pairs, `abc_per_feature` with its
     standard error `se`, and `shortfall`: how much less than the largest budget of the first method,
     pair by pair, with its standard error `shortfall_se`
     """

@@ -35,7 +35,7 @@ class Run:
 
     def prepare(self, source: str = "real", **changes: Any) -> Experiment:
         """Split the data, fit the network and pick the pairs of this run; changes are for `experiments.prepare`."""
-        seeds = {"split_seed": self.split, "train_seed": self.training}
+        seeds: dict[str, Any] = {"split_seed": self.split, "train_seed": self.training}
         return prepare("bangalore", source=source, drop_duplicates=self.duplicates == "dropped", **seeds, **changes)
 
     def table(self, experiment: Experiment, checkpoint: Path | None = None, scheduler: Any = None) -> pd.DataFrame:
