@@ -28,6 +28,7 @@ from insdel.experiments import prepare
 
 ROOT = Path(__file__).resolve().parents[1]
 Work = Callable[[], np.ndarray | None]
+PLAIN = 2**12  # rows per call of the network itself
 
 
 def seconds(work: Work) -> float:
@@ -69,7 +70,7 @@ def exact_shapley(model: torch.nn.Module, x: np.ndarray, reference: np.ndarray) 
 
     return {
         "insdel": lambda: np.asarray(insdel.Lattice.evaluate(model, x, reference, progress=False).shapley()),
-        "insdel, folded": lambda: np.asarray(insdel.explain("kernel_shap", model, x, reference)),
+        "insdel, not folded": lambda: np.asarray(insdel.Lattice.evaluate(model, x, reference, chunk=PLAIN).shapley()),
         "shap ExactExplainer": lambda: -shap.explainers.ExactExplainer(f, masker)(x[None], silent=True).values[0],
         "shap KernelExplainer": lambda: -shap.KernelExplainer(f, background).shap_values(
             x, nsamples=2**n, l1_reg=False, silent=True
@@ -81,15 +82,15 @@ def exact_shapley(model: torch.nn.Module, x: np.ndarray, reference: np.ndarray) 
 
 
 def folding(model: torch.nn.Module, x: np.ndarray, reference: np.ndarray) -> dict[str, Work]:
-    """Exact Shapley values of several pairs, (pairs, n): every product, only those that vary, and the limit."""
+    """Exact Shapley values of several pairs, (pairs, n): only the products that vary, all of them, and the limit."""
 
-    def plain() -> np.ndarray:
-        found = insdel.lattices(model, x, reference, progress=False)
+    def shapley(chunk: int | None) -> np.ndarray:
+        found = insdel.lattices(model, x, reference, chunk=chunk, progress=False)
         return np.stack([np.asarray(lattice.shapley()) for lattice in found])
 
     return {
-        "insdel": plain,
-        "insdel, folded": lambda: np.asarray(insdel.explain("kernel_shap", model, x, reference)),
+        "insdel": lambda: shapley(None),
+        "insdel, not folded": lambda: shapley(PLAIN),
         "matrix products alone": matrix_products(model, int((2 ** (x != reference).sum(axis=1)).sum())),
     }
 
@@ -224,7 +225,7 @@ def bench(quick: bool) -> pd.DataFrame:
 
 # What the package set out to reach: who, the bounds of its time in units of insdel's.
 BARS: dict[str, tuple[float, float]] = {
-    "insdel, folded": (0, 1 / 1.5),
+    "insdel, not folded": (1.5, np.inf),
     "shap ExactExplainer": (1.2, np.inf),
     "shap KernelExplainer": (2.5, np.inf),
     "shapiq ExactComputer": (7, np.inf),

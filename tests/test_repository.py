@@ -79,3 +79,10 @@ def test_the_first_figure_is_what_the_code_draws(tmp_path):
     first_figure.write(tmp_path / "figure.svg")
     drawn = (tmp_path / "figure.svg").read_text()
     assert drawn == first_figure.PATH.read_text(), "run python -m insdel.first_figure"
+
+
+def test_the_readme_command_re_runs_a_chapter(tmp_path):
+    command = re.search(r"`\.venv/bin/insdel (run [^`]+)`", (ROOT / "README.md").read_text())[1].split()
+    run = [sys.executable, "-m", "insdel.cli", *command, "-o", str(tmp_path / "run")]
+    subprocess.run(run, cwd=ROOT, check=True, capture_output=True)
+    assert list((tmp_path / "run").rglob("*.ipynb")) and list((tmp_path / "run").rglob("index.html"))

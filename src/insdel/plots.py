@@ -879,7 +879,8 @@ def experiment_variation(means: pd.DataFrame, methods: Sequence[str], printed: p
         panel.set_xticks([*splits, len(splits) + 0.18], [*map(str, splits), "paper"])
         panel.set(title=mode, xlabel="split")
     panels[0].set_ylabel("mean ABC / n, ± 2 standard errors")
-    panels[0].legend(fontsize="small")
+    lines, labels = panels[0].get_legend_handles_labels()
+    figure.legend(lines, labels, loc="outside lower center", ncols=len(methods), fontsize="small")
     return figure
 
 

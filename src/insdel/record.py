@@ -154,20 +154,23 @@ def slim(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _record_variation(name: str, size: Size, scheduler: Any) -> Path:
-    clock = Clock(work(name, size))
-    tables, facts = [], []
+    clock, planned = Clock(work(name, size)), variation.runs(size.splits, size.trainings)
     changes: dict[str, Any] = {} if size.epochs is None else {"epochs": size.epochs}
-    planned = variation.runs(size.splits, size.trainings)
+    tables, facts, first = [], [], None
     for run in planned:
         experiment = run.prepare(n_pairs=size.pairs, **changes)
+        first = first or experiment
         tables.append(run.table(experiment, clock.folder / run.label, scheduler))
         facts.append(run.facts(experiment))
         print(f"{run.label}: R² {experiment.r2:.3f}, {len(facts)} of {len(planned)} runs", flush=True)
+    runs = pd.DataFrame(facts)
     about = {
-        **_facts(name, size, experiment, clock),
+        **_facts(name, size, first or experiment, clock),
         "parameters": {**asdict(size), "methods": variation.METHODS, "threads": torch.get_num_threads()},
+        "runs": len(runs),
+        "evaluations": int(runs["evaluations"].sum()),
     }
-    results.save(f"{name}_runs", pd.DataFrame(facts), about)
+    results.save(f"{name}_runs", runs, about)
     return results.save(name, slim(pd.concat(tables, ignore_index=True)).drop(columns=["auc", "abc"]), about)
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from insdel import paper
 from insdel.compare import PAPER_METHODS, compare
+from insdel.curves import MODES
 from insdel.experiments import Experiment, prepare
 
 SPLITS, TRAININGS = 6, 4
@@ -49,9 +50,11 @@ class Run:
         return rows
 
     def facts(self, experiment: Experiment) -> dict[str, Any]:
-        """How well the network of this run predicts, and how many features its pairs differ in."""
+        """How well the network of this run predicts, in how many features its pairs differ, and what they cost."""
         known = {"duplicates": self.duplicates, "split": self.split, "training": self.training}
-        return {**known, "r2": experiment.r2, "differing": float(experiment.pairs.differing.mean())}
+        differing = experiment.pairs.differing
+        evaluations = int((2.0**differing).sum())
+        return {**known, "r2": experiment.r2, "differing": float(differing.mean()), "evaluations": evaluations}
 
 
 def runs(splits: int = SPLITS, trainings: int = TRAININGS) -> list[Run]:
@@ -68,7 +71,7 @@ def run_means(table: pd.DataFrame, value: str = "abc_per_feature") -> pd.DataFra
 
     Returns
     -------
-    DataFrame: duplicates, split, training, mode, method, mean, se
+    DataFrame: duplicates, split, training, mode, method, mean, se; modes and methods as the paper lists them
     """
     index = [*RUN, "mode", "pair"]
     wide = table.astype({"method": str, "mode": str}).pivot_table(index=index, columns="method", values=value)
@@ -77,7 +80,10 @@ def run_means(table: pd.DataFrame, value: str = "abc_per_feature") -> pd.DataFra
     grouped = wide.groupby(level=index[:-1])
     means = grouped.mean().melt(ignore_index=False, var_name="method", value_name="mean")
     errors = grouped.sem().melt(ignore_index=False, var_name="method", value_name="se")
-    return means.assign(se=errors["se"].to_numpy()).reset_index()
+    found = means.assign(se=errors["se"].to_numpy()).reset_index()
+    places = {name: place for place, name in enumerate([*MODES, *METHODS, DIFFERENCE])}
+    by_place = found[["mode", "method"]].replace(places).infer_objects()
+    return found.loc[by_place.sort_values(["mode", "method"], kind="stable").index].reset_index(drop=True)
 
 
 def components(means: pd.DataFrame) -> pd.DataFrame:
