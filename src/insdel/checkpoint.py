@@ -77,5 +77,6 @@ def short_hash(content: bytes) -> str:
 def code_hash() -> str:
     """Hash of the files that the numbers depend on."""
     root = Path(__file__).resolve().parent
-    files = [root / name for name in ("evaluate.py", "curves.py", "lattice.py", "compare.py")]
+    core = ("evaluate.py", "curves.py", "fold.py", "fold_line.py", "lattice.py", "compare.py")
+    files = [root / name for name in core]
     return short_hash(b"".join(path.read_bytes() for path in [*files, *sorted((root / "attribution").glob("*.py"))]))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from insdel import datasets, models, policies
+from insdel.checkpoint import short_hash
 from insdel.datasets import Dataset, Split
 from insdel.evaluate import predict
 
@@ -106,6 +107,7 @@ def fitted(name: str, split: Split, seed: int, **recipe: Any) -> models.MLP:
     """Return the network fitted to the training rows, from the cache if this very training was done before."""
     chosen = models.choose(name, **recipe)
     config = models.training_config(split.x_train, split.y_train, *chosen, seed, "auto")
+    config["code"] = short_hash(Path(models.__file__).read_bytes())  # another way to train is another network
     path = datasets.files.cache() / "models" / f"{name}_{models.fingerprint(config)}.safetensors"
     if path.is_file():
         return models.load(path)
