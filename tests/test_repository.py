@@ -22,6 +22,7 @@ REQUIREMENTS = [
     Requirement(text)
     for group in [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
     for text in group
+    if not text.startswith("insdel[")
 ]
 
 
