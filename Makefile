@@ -30,7 +30,8 @@ test: $(READY)  ## style, types and tests
 bench: $(READY)  ## side by side with shap, shapiq and captum, as ratios
 	$(BIN)/python benchmarks/bench.py
 
-paper: $(READY)  ## the book at the paper's full size (hours; resumable)
+paper: $(READY)  ## record the full-size runs anew, then build the book at full size (hours; resumable)
+	$(BIN)/python -m insdel.record all
 	$(BIN)/insdel book --profile paper
 
 serve: book  ## build the book and serve it on localhost:8000

@@ -11,7 +11,7 @@ import pytest
 from conftest import insdel
 
 from insdel.chapters import list_chapters
-from insdel.cli import main
+from insdel.cli import main, parser, user_values
 from insdel.pairs import sync
 
 
@@ -94,3 +94,10 @@ def test_doctor_is_content_with_this_environment(
     monkeypatch.setenv("INSDEL_DATA", str(tiny_book / "nowhere"))
     assert main(["doctor"]) == 1
     assert "!!  real data" in capsys.readouterr().out
+
+
+def test_a_path_is_meant_from_where_the_command_is_given(tmp_path, monkeypatch):
+    (tmp_path / "mine.csv").touch()
+    monkeypatch.chdir(tmp_path)
+    options = parser().parse_args(["run", "cern", "-p", "path", "mine.csv", "--scheduler", "tcp://127.0.0.1:1"])
+    assert user_values(options) == {"path": str(tmp_path / "mine.csv"), "scheduler": "tcp://127.0.0.1:1"}

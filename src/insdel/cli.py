@@ -37,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("-l", "--list", action="store_true", help="list the chapter's parameters and stop")
     run.add_argument("-o", "--output", type=Path, help="folder for the result (default: runs/CHAPTER/TIME)")
     run.add_argument("--profile", choices=PROFILES, default="quick", help="parameters not named with -p")
+    run.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, tcp://…, for chapters that compare")
     run.set_defaults(action=run_command)
     book = commands.add_parser("book", help="run what changed and build the book into build/book")
     book.add_argument("--profile", choices=PROFILES, default="quick", help="smoke: seconds; paper: full size")
@@ -82,8 +83,18 @@ def run_command(options: argparse.Namespace) -> None:
     output = (options.output or root / "runs" / chapter.name / stamp).resolve()
     if (output / "html").exists():
         raise ValueError(f"{output} holds a run already; runs are never overwritten. Name another with -o.")
-    notebook, page = run_one(root, chapter, dict(options.parameter), output, options.profile, say)
+    notebook, page = run_one(root, chapter, user_values(options), output, options.profile, say)
     say(f"{notebook}\n{page}")
+
+
+def user_values(options: argparse.Namespace) -> dict[str, str]:
+    """Return the parameters of the command line; a path is meant from here, though chapters run in notebooks/."""
+    values = dict(options.parameter)
+    if options.scheduler:
+        values["scheduler"] = options.scheduler
+    if "path" in values and Path(values["path"]).exists():
+        values["path"] = str(Path(values["path"]).resolve())
+    return values
 
 
 def book_command(options: argparse.Namespace) -> None:

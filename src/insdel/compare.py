@@ -102,7 +102,7 @@ def compare(
 def _arrays(x: Points, reference: Points) -> tuple[np.ndarray, np.ndarray]:
     """Both points as (pairs, n) arrays of their own: what is sent to other machines."""
     pairs = Pairs.of(x, reference)
-    points, references = (np.array(to_tensor(part).cpu()) for part in (pairs.x, pairs.reference))
+    points, references = (to_tensor(part).cpu().numpy().copy() for part in (pairs.x, pairs.reference))
     return points, references
 
 
