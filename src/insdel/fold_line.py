@@ -63,15 +63,12 @@ class _Lines:
         z = self.second_layer().requires_grad_(True)
         with torch.enable_grad(), eval_mode(self.fold.f):
             (back,) = torch.autograd.grad(self.fold.rest(z).sum(), z)
-        sums = back.view(len(self.units), len(weights), -1) * weights
-        for i in range(1, len(weights)):  # cumsum is slow along this axis
-            sums[:, i] += sums[:, i - 1]
-        total = sums[:, -1]
+        back = back.view(len(self.units), len(weights), -1)  # (lines, k, units of the second layer)
+        total = (weights.T @ back)[:, 0]
         result = self.slope * (total @ self.fold.weight2.T)
         for p, units in enumerate(self.units):
             positive = self.inputs[p] > 0
-            steps = (positive == positive[0]).sum(dim=0)  # nodes before the change, at least one
-            before = sums[p, steps - 1]
+            before = ((positive == positive[0]) * weights).T @ back[p]  # the sum over the nodes before the change
             signal = self.first[p, units, None] * before + self.last[p, units, None] * (total[p] - before)
             result[p, units] = (signal * self.fold.weight2[units]).sum(dim=1)
         return float64(result @ self.fold.weight)
