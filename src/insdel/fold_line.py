@@ -15,9 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from insdel.evaluate import eval_mode, float64
-from insdel.fold import ROWS, Fold
+from insdel.fold import Fold
 
-PIECE = 2**7  # nodes on a piece of a line: fewer leave more signs alone, more make larger products
+PIECE = 2**8  # nodes on a piece of a line: fewer leave more signs alone, more make larger products
+ROWS = 2**11  # points that pass the later layers together
 
 
 def mean_gradient(
