@@ -87,3 +87,10 @@ def test_the_readme_command_re_runs_a_chapter(tmp_path):
     run = [sys.executable, "-m", "insdel.cli", *command, "-o", str(tmp_path / "run")]
     subprocess.run(run, cwd=ROOT, check=True, capture_output=True)
     assert list((tmp_path / "run").rglob("*.ipynb")) and list((tmp_path / "run").rglob("index.html"))
+
+
+def test_public_names_need_one_import_only():
+    names = ["datasets.load", "policies.counterfactual", "policies.one_to_one", "policies.average", "paper.table",
+             "models.fit", "symbolic.theorem_1", "Lattice.evaluate", "explain", "compare", "summary"]  # fmt: skip
+    code = "import insdel\n" + "\n".join(f"insdel.{name}" for name in names)
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,5 +1,6 @@
 """insdel: insertion and deletion tests, to measure how well an explanation ranks the features."""
 
+from insdel import datasets, models, paper, policies, symbolic
 from insdel.attribution import METHODS, explain
 from insdel.compare import compare
 from insdel.curves import abc, auc, auc_trapezoid, auc_unit, aul, curve, order
@@ -19,8 +20,13 @@ __all__ = [
     "aul",
     "compare",
     "curve",
+    "datasets",
     "explain",
     "lattices",
+    "models",
     "order",
+    "paper",
+    "policies",
     "summary",
+    "symbolic",
 ]
