@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -170,3 +171,15 @@ def real_book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = insdel(root, "book", "--profile", "smoke", INSDEL_REPOSITORY="someone/fork")
     assert done.returncode == 0, done.stdout + done.stderr
     return Path(done.stdout.splitlines()[-1]).parent
+
+
+@pytest.fixture(scope="module")
+def papers_network() -> torch.nn.Module:
+    """The paper's sizes, shrunk, in float32, away from its initial weights."""
+    from insdel.models import MLP
+
+    torch.manual_seed(1)
+    f = MLP(16, (64, 48, 16, 32), dropout=0.1)
+    for parameter in f.parameters():
+        parameter.data *= 2
+    return f

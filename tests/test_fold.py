@@ -9,7 +9,6 @@ from torch import nn
 
 import insdel
 from insdel import fold
-from insdel.models import MLP
 
 ACTIVATIONS = {
     "prelu": lambda h: nn.PReLU(init=0.3),
@@ -61,16 +60,6 @@ def test_any_number_of_differing_features_near_or_far(n, seed, size):
     reference = np.where(rng.random(n) < 0.8, x + size * rng.normal(size=n), x)
     (ours,), (other,) = insdel.lattices(f, x, reference), plain(f, x, reference)
     assert np.allclose(ours.values, other.values, rtol=0, atol=1e-10)
-
-
-@pytest.fixture(scope="module")
-def papers_network():
-    """The paper's sizes, shrunk, in float32, away from its initial weights."""
-    torch.manual_seed(1)
-    f = MLP(16, (64, 48, 16, 32), dropout=0.1)
-    for parameter in f.parameters():
-        parameter.data *= 2
-    return f
 
 
 def test_float32_values_and_shapley_values_agree(papers_network):

@@ -10,7 +10,6 @@ from test_fold import ACTIVATIONS, network
 
 from insdel import explain, fold_line
 from insdel.attribution.gradients import FOLD_FROM, RULES
-from insdel.models import MLP
 
 PLAIN = {"chunk": 999}  # with chunk f itself is called
 
@@ -35,15 +34,6 @@ def test_any_line_and_any_number_of_steps(n, seed, size, steps):
     ours = explain("integrated_gradients", f, x, reference, steps=steps)
     plain = explain("integrated_gradients", f, x, reference, steps=steps, **PLAIN)
     assert np.allclose(ours, plain, atol=1e-9 * max(1, size))
-
-
-@pytest.fixture(scope="module")
-def papers_network():
-    torch.manual_seed(1)
-    f = MLP(16, (64, 48, 16, 32), dropout=0.1)
-    for parameter in f.parameters():
-        parameter.data *= 2
-    return f
 
 
 def test_float32_agrees_with_captum(papers_network):
