@@ -87,7 +87,7 @@ def test_unchanged_chapters_are_not_run_again_and_edited_code_runs_all(book: Pat
     again = build(book, package)
     assert again.returncode == 0, again.stderr
     assert "01_add: unchanged" in again.stdout and "02_draw: unchanged" in again.stdout
-    code = package / "insdel" / "plots.py"
+    code = package / "insdel" / "pairs.py"
     code.write_text(code.read_text(encoding="utf-8") + "\n# one more line\n", encoding="utf-8")
     edited = build(book, package, "--jobs", "1")
     assert edited.returncode == 0, edited.stderr

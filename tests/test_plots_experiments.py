@@ -6,6 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from insdel import paper, plots, variation
+from insdel.curves import MODES
 
 RNG = np.random.default_rng(1)
 PAIRS = 40
@@ -17,7 +18,7 @@ def table():
     rows = [
         pd.DataFrame({"pair": range(PAIRS), "method": method, "mode": mode, area: RNG.gamma(2, size=PAIRS)})
         for method in ("kernel_shap", "integrated_gradients", "random")
-        for mode in plots.TESTS
+        for mode in MODES
     ]
     return pd.concat(rows, ignore_index=True)
 
@@ -29,7 +30,7 @@ def area(table, method, mode):
 def test_aggregate_counts_every_pair_and_plots_ig_over_kernel_shap(table):
     figure = plots.experiment_aggregate(table)
     assert isinstance(figure, Figure) and len(figure.axes) == 6
-    for row, mode in enumerate(plots.TESTS):
+    for row, mode in enumerate(MODES):
         left, middle, right = figure.axes[3 * row : 3 * row + 3]
         assert sum(patch.get_height() for patch in left.patches) == PAIRS
         assert sum(patch.get_height() for patch in right.patches) == PAIRS
@@ -79,7 +80,7 @@ def test_differing_counts():
 
 def test_variation_shows_every_run_and_the_paper():
     rows = [("kept", s, t, mode, m, RNG.random(), 0.1) for s in range(3) for t in range(2)
-            for mode in plots.TESTS for m in ("kernel_shap", "lime")]  # fmt: skip
+            for mode in MODES for m in ("kernel_shap", "lime")]  # fmt: skip
     means = pd.DataFrame(rows, columns=[*variation.RUN, "mode", "method", "mean", "se"])
     figure = plots.experiment_variation(means, ["kernel_shap", "lime"], paper.table("bangalore"))
     left = figure.axes[0]

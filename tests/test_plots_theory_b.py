@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 import insdel
 from insdel import plots
 from insdel.examples import game
+from insdel.plots import theory
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +112,7 @@ def test_missed_by_test_sorts_the_sizes():
 def test_binary_cube_has_four_panels_and_paths_that_end_at_the_reference():
     figure = plots.binary_cube()
     assert len(figure.axes) == 4
-    target = plots._on_page((1, 1, 1))
+    target = theory.on_page((1, 1, 1))
     for axes, colors in zip(figure.axes, ([], ["blue"], ["blue"], ["orange", "green"]), strict=True):
         edges = [line for line in axes.get_lines() if to_hex(line.get_color()) == "#aaaaaa"]
         assert len(edges) == 12 and sum(line.get_linestyle() == ":" for line in edges) == 3
@@ -122,7 +123,7 @@ def test_binary_cube_has_four_panels_and_paths_that_end_at_the_reference():
 
 
 def test_cube_corners_do_not_coincide_on_the_page():
-    corners = {plots._on_page([k >> j & 1 for j in range(3)]) for k in range(8)}
+    corners = {theory.on_page([k >> j & 1 for j in range(3)]) for k in range(8)}
     assert len(corners) == 8
 
 
@@ -153,9 +154,9 @@ def test_cost_by_features_is_logarithmic():
 
 @pytest.mark.parametrize("values", [[0.0, 1.0, 2.0, 3.0], [1.0] * 30])
 def test_no_gap_without_a_jump(values):
-    assert not np.isnan(plots._broken(values)).any()
+    assert not np.isnan(theory.broken(values)).any()
 
 
 def test_a_gap_at_each_jump():
     values = np.concatenate([np.arange(20.0), 500 + np.arange(20.0)])
-    np.testing.assert_array_equal(np.flatnonzero(np.isnan(plots._broken(values))), [20])
+    np.testing.assert_array_equal(np.flatnonzero(np.isnan(theory.broken(values))), [20])
