@@ -1,11 +1,13 @@
 """Experiments and their evidence: pairs of the right kind, tables beside the paper's, variance components."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import insdel
-from insdel import evidence, experiments, gallery, paper, tables, variation
+from insdel import evidence, experiments, gallery, paper, policies, tables, variation
 
 RNG = np.random.default_rng(0)
 
@@ -67,6 +69,17 @@ def test_evidence_adds_the_methods_that_figures_need(found, small):
     assert "5 pairs" in found.about and found.charges is None
 
 
+def test_a_pair_too_large_for_a_lattice_is_sampled_and_said_so(small, monkeypatch):
+    far = np.array(small.pairs.x)
+    far[0, :21] += 1
+    pairs = policies.Pairs(small.pairs.x, far, small.pairs.index, None, (far != small.pairs.x).sum(axis=1), {})
+    large = replace(small, pairs=pairs)
+    monkeypatch.setattr(evidence, "SAMPLES", 64)
+    found = evidence.live(large, ["best", "expected"], options={"integrated_gradients": {"steps": 20}})
+    assert set(found.table["method"]) == set(evidence.NEEDED)
+    assert "a pair differs in 21 features: Kernel SHAP from 64 samples" in found.about
+
+
 def test_missing_evidence_is_none(tmp_path, monkeypatch):
     monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
     assert evidence.recorded("bangalore") is None and tables.record("bangalore") is None
@@ -102,7 +115,7 @@ def test_standing_beside_the_paper_counts_in_combined_standard_errors():
     assert row["apart"] == pytest.approx((0.7 - 0.628) / np.hypot(0.2, 0.034))
     assert ("deletion", "Kernel SHAP − Integrated Gradients") in shown.index
     cells = tables.compact(shown, 1).loc[("insertion", "Kernel SHAP")]
-    assert cells.tolist() == ["0.7 ± 0.2", "0.6 ± 0.0", "+0.4"]
+    assert cells.tolist() == ["0.7\u00a0±\u00a00.2", "0.6\u00a0±\u00a00.0", "+0.4"]
     said = tables.statements(table, {"up": (("kernel_shap", "insertion"), ("integrated_gradients", "insertion"))})
     assert said.loc["up", "difference"] == pytest.approx(0.1) and said.loc["up", "verdict"] == "holds"
 

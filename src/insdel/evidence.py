@@ -14,7 +14,10 @@ from insdel import charges, gallery, results
 from insdel.compare import compare
 from insdel.evaluate import predict
 from insdel.experiments import Experiment
+from insdel.lattice import MAX_FEATURES
+from insdel.summaries import REFERENCES
 from insdel.tables import told
+from insdel.variation import SAMPLES
 
 NEEDED = ("kernel_shap", "integrated_gradients", "random")  # without these there are no figures
 
@@ -60,14 +63,32 @@ def live(
     options : of methods, beside those that the experiment itself asks for
     charged : for CERN: look at the charges in that many pairs only
     """
-    chosen = tuple(dict.fromkeys([*methods, *NEEDED]))
-    merged = {name: {**experiment.options.get(name, {}), **(options or {}).get(name, {})} for name in chosen}
-    settings: dict[str, Any] = {"options": {name: given for name, given in merged.items() if given}, "seed": seed}
+    names, given, remark = affordable(experiment, tuple(dict.fromkeys([*methods, *NEEDED])), options or {})
+    merged = {name: {**experiment.options.get(name, {}), **given.get(name, {})} for name in names}
+    settings: dict[str, Any] = {"options": {name: chosen for name, chosen in merged.items() if chosen}, "seed": seed}
     x, reference = experiment.pairs.x, experiment.pairs.reference
-    table = compare(experiment.model, x, reference, chosen, checkpoint=checkpoint, scheduler=scheduler, **settings)
+    table = compare(experiment.model, x, reference, names, checkpoint=checkpoint, scheduler=scheduler, **settings)
     looked = charges.table(experiment, charged) if experiment.dataset.name == "cern" else None
-    about = f"this page's own run: {len(x):,} pairs, {experiment.source}, R² {experiment.r2:.3f}"
-    return Evidence(table, pairs_table(experiment), gallery.curves(experiment, table, seed), looked, about)
+    drawn = gallery.curves(experiment, table, seed, given.get("kernel_shap"))
+    about = f"this page's own run: {len(x):,} pairs, {experiment.source}, R² {experiment.r2:.3f}{remark}"
+    return Evidence(table, pairs_table(experiment), drawn, looked, about)
+
+
+def affordable(
+    experiment: Experiment, methods: tuple[str, ...], options: Mapping[str, Mapping[str, Any]]
+) -> tuple[tuple[str, ...], dict[str, Mapping[str, Any]], str]:
+    """Methods and options that the pairs allow, and a remark where that is less than was asked for.
+
+    Where a pair differs in more features than a lattice can have, Kernel SHAP is sampled as in the paper,
+    and there is neither a best order nor a mean over all orders.
+    """
+    most = int(experiment.pairs.differing.max())
+    if most <= MAX_FEATURES:
+        return methods, dict(options), ""
+    kept = tuple(name for name in methods if name not in REFERENCES)
+    sampled = {**options, "kernel_shap": {"samples": SAMPLES, **options.get("kernel_shap", {})}}
+    remark = f"; a pair differs in {most} features: Kernel SHAP from {SAMPLES:,} samples, no best and mean orders"
+    return kept, sampled, remark
 
 
 def recorded(name: str) -> Evidence | None:

@@ -34,6 +34,7 @@ def set_environment(threads: int, settings: str) -> None:
         PYDEVD_DISABLE_FILE_VALIDATION="1",
         IPYTHONDIR=settings,
         MPLBACKEND="module://matplotlib_inline.backend_inline",
+        OMP_WAIT_POLICY="PASSIVE",  # kernels share the cores: a thread that waits must not spin
         TQDM_DISABLE="1",  # a progress bar has no place on a page
         PYTHONWARNINGS="ignore:IProgress not found",  # nor has the remark that there is no widget for it
     )

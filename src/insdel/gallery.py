@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -32,26 +35,30 @@ def choose(table: pd.DataFrame, seed: int = 0) -> dict[str, int]:
     return {"example": int(drawn), **widest, "asymmetric": int(skew.idxmax())}
 
 
-def curves(experiment: Experiment, table: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+def curves(
+    experiment: Experiment, table: pd.DataFrame, seed: int = 0, kernel: Mapping[str, Any] | None = None
+) -> pd.DataFrame:
     """Curves of the pairs that `choose` names, for Kernel SHAP, IG and 20 random orders.
+
+    kernel : options of Kernel SHAP; exact by default
 
     Returns
     -------
     DataFrame: what, pair, method, mode ("both" for random orders), line (0, 1, … for random orders), step, value
     """
     chosen = choose(table, seed)
-    drawn = {pair: _pair_curves(experiment, pair, seed) for pair in set(chosen.values())}
+    drawn = {pair: _pair_curves(experiment, pair, seed, kernel or {}) for pair in set(chosen.values())}
     parts = [drawn[pair].assign(what=what) for what, pair in chosen.items()]
     columns = ["what", "pair", "method", "mode", "line", "step", "value"]
     return pd.concat(parts, ignore_index=True)[columns]
 
 
-def _pair_curves(experiment: Experiment, pair: int, seed: int) -> pd.DataFrame:
+def _pair_curves(experiment: Experiment, pair: int, seed: int, kernel: Mapping[str, Any]) -> pd.DataFrame:
     """Curves of one pair: both methods in both tests, then random orders."""
     f, x, reference = experiment.model, experiment.pairs.x[pair], experiment.pairs.reference[pair]
     parts = []
     for method in COMPARED:
-        ranking = np.asarray(explain(method, f, x, reference))
+        ranking = np.asarray(explain(method, f, x, reference, **(kernel if method == "kernel_shap" else {})))
         for mode in MODES:
             walk = np.asarray(curve(f, x, reference, order(ranking, mode)))
             parts.append(_rows(walk[None], pair=pair, method=method, mode=mode))

@@ -44,13 +44,18 @@ def beside_paper(table: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     return both.rename(columns={"mode": "test"}).set_index(["test", "method"])
 
 
+def plus_minus(mean: float, se: float, digits: int = 2) -> str:
+    """Return "mean ± se" with spaces at which no line breaks."""
+    return f"{mean:.{digits}f}\u00a0±\u00a0{se:.{digits}f}"
+
+
 def compact(shown: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
     """The same table with "mean ± se" in one cell, for several experiments side by side.
 
     shown : from `beside_paper`
     """
     def cell(mean: float, se: float) -> str:
-        return "" if np.isnan(mean) else f"{mean:.{digits}f} ± {se:.{digits}f}"
+        return "" if np.isnan(mean) else plus_minus(mean, se, digits)
 
     ours = [cell(*row) for row in shown[["mean", "se"]].to_numpy()]
     theirs = [cell(*row) for row in shown[["paper", "paper se"]].to_numpy()]
