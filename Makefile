@@ -4,7 +4,7 @@ PROFILE ?= quick
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup book test bench paper serve notebooks lock clean
+.PHONY: help setup book test bench paper course serve notebooks lock clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
@@ -32,7 +32,18 @@ bench: $(READY)  ## side by side with shap, shapiq and captum, as ratios
 
 paper: $(READY)  ## record the full-size runs anew, then build the book at full size (hours; resumable)
 	$(BIN)/python -m insdel.record all
+	$(BIN)/python -m insdel.facts
+	$(BIN)/python -m insdel.beyond bangalore
+	for policy in counterfactual one_to_one average; do $(BIN)/python -m insdel.beyond cern $$policy || exit; done
+	$(BIN)/python -m insdel.binary_study
+	for part in cern extreme bangalore; do $(BIN)/python -m insdel.manifold $$part || exit; done
+	$(BIN)/python -m insdel.spend
+	$(BIN)/python -m insdel.roar_record all
 	$(BIN)/insdel book --profile paper
+	$(BIN)/insdel claims
+
+course: $(READY)  ## exercise notebooks for students and teachers, into build/course
+	$(BIN)/insdel course
 
 serve: book  ## build the book and serve it on localhost:8000
 	$(BIN)/python -m http.server 8000 --bind 127.0.0.1 --directory build/book

@@ -91,6 +91,7 @@ def test_the_readme_command_re_runs_a_chapter(tmp_path):
 
 def test_public_names_need_one_import_only():
     names = ["datasets.load", "policies.counterfactual", "policies.one_to_one", "policies.average", "paper.table",
-             "models.fit", "symbolic.theorem_1", "Lattice.evaluate", "explain", "compare", "summary"]  # fmt: skip
+             "paper.claims", "models.fit", "symbolic.theorem_1", "Lattice.evaluate", "explain",
+             "compare", "summary"]  # fmt: skip
     code = "import insdel\n" + "\n".join(f"insdel.{name}" for name in names)
     subprocess.run([sys.executable, "-c", code], check=True)

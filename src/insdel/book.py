@@ -155,6 +155,7 @@ def stage(root: Path, executed: Mapping[str, Path], folder: Path) -> None:
         facts[name] = notebook.metadata["insdel"]
         nbformat.write(notebook, folder / "notebooks" / f"{name}.ipynb")
     (folder / "book" / "status.md").write_text(status_page(facts), encoding="utf-8")
+    _stage_derived(root, folder, executed)
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
     for key, options in launch_options(address).items():
         config[key] = {**config.get(key, {}), **options}
@@ -162,6 +163,15 @@ def stage(root: Path, executed: Mapping[str, Path], folder: Path) -> None:
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     toc = keep_files(toc, folder)
     (folder / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
+
+
+def _stage_derived(root: Path, folder: Path, staged: Iterable[str]) -> None:
+    """Fill in the pages of claims and errata, if this book lists them."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    if "book/claims" in set(toc_files(toc)):
+        from insdel.claims_page import pages  # the checks need most of the package
+
+        pages(root, folder, sorted(staged))
 
 
 def keep_files(toc: Any, folder: Path) -> Any:

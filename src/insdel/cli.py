@@ -47,9 +47,18 @@ def parser() -> argparse.ArgumentParser:
     book.set_defaults(action=book_command)
     sync = commands.add_parser("sync", help="write the .ipynb of every chapter from its .md")
     sync.set_defaults(action=sync_command)
+    course = commands.add_parser("course", help="write exercise notebooks for students and teachers into build/course")
+    course.add_argument("-o", "--output", type=Path, help="another folder for them")
+    course.set_defaults(action=course_command)
     data = commands.add_parser("data", help="list the data sets, or fetch one: insdel data fetch cern")
     data.add_argument("fetch", nargs="*", metavar="fetch NAME", help="download the real file of a data set")
     data.set_defaults(action=data_command)
+    claims = commands.add_parser("claims", help="derive the verdict on every claim of the paper from the records")
+    claims.add_argument("--verdict", help='those with this verdict only, such as "does not hold"')
+    claims.add_argument("--chapter", help="those of this chapter only, by its label or a part of its name")
+    claims.add_argument("--json", action="store_true", help="with all numbers, as JSON")
+    claims.add_argument("--state", action="store_true", help="state the derived verdicts from now on")
+    claims.set_defaults(action=claims_command)
     doctor = commands.add_parser("doctor", help="check that all is there, and say what to do if not")
     doctor.set_defaults(action=doctor_command)
     return top
@@ -73,7 +82,7 @@ def run_command(options: argparse.Namespace) -> None:
     _need_book_extra()
     from insdel.book import run_one
 
-    root = find_root()
+    root = _clone()
     chapter = find_chapter(list_chapters(root), options.chapter)
     if options.list:
         for parameter in read_parameters(chapter.read()).values():
@@ -87,14 +96,33 @@ def run_command(options: argparse.Namespace) -> None:
     say(f"{notebook}\n{page}")
 
 
+def _clone() -> Path:
+    """The clone around the current folder; elsewhere the one that this package was installed from (`make setup`)."""
+    try:
+        return find_root()
+    except ValueError:
+        home = Path(__file__).resolve().parents[2]
+        if not (home / "_toc.yml").is_file():
+            raise
+        return home
+
+
 def user_values(options: argparse.Namespace) -> dict[str, str]:
     """Return the parameters of the command line; a path is meant from here, though chapters run in notebooks/."""
     values = dict(options.parameter)
     if options.scheduler:
         values["scheduler"] = options.scheduler
-    if "path" in values and Path(values["path"]).exists():
-        values["path"] = str(Path(values["path"]).resolve())
+    for name in ("path", "csv", "model"):
+        if name in values and (name != "model" or "." in values[name]):  # without a dot it names a kind of model
+            values[name] = _from_here(values[name])
     return values
+
+
+def _from_here(text: str) -> str:
+    """A path, or the path in file.py:name, seen from the current folder; as it is if there is no such file."""
+    file, colon, rest = text.partition(".py:")
+    file += colon[:-1]
+    return f"{Path(file).resolve()}{colon[-1:]}{rest}" if Path(file).exists() else text
 
 
 def book_command(options: argparse.Namespace) -> None:
@@ -120,6 +148,17 @@ def sync_command(options: argparse.Namespace) -> None:
     say("\n".join(f"written: {path.relative_to(root)}" for path in changed) or "all in step")
 
 
+def course_command(options: argparse.Namespace) -> None:
+    """Write the notebooks of the course, the teachers' ones executed."""
+    _need_book_extra()
+    from insdel.course import write_course
+    from insdel.pairs import repository_address
+
+    root = find_root()
+    folder = (options.output or root / "build" / "course").resolve()
+    say("\n".join(str(path) for path in write_course(folder, repository_address(root), say)))
+
+
 def data_command(options: argparse.Namespace) -> None:
     """List the data sets and where each would come from, or fetch one."""
     from insdel import datasets
@@ -134,6 +173,15 @@ def data_command(options: argparse.Namespace) -> None:
         found = f"real: {entry['found']} ({known[entry['sha_ok']]})"
         missing = f"simulated, for there is no real file; to get it: {entry['get']}"
         say(f"{entry['name']}: {entry['what']}\n  {found if entry['found'] else missing}")
+
+
+def claims_command(options: argparse.Namespace) -> int:
+    """Derive all verdicts and print the chosen ones; exit code 1 if one is not the stated one."""
+    from insdel.claims_report import report
+
+    lines, agree = report(options.verdict, options.chapter, options.json, options.state)
+    say("\n".join(lines))
+    return 0 if agree else 1
 
 
 def doctor_command(options: argparse.Namespace) -> int:

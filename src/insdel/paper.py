@@ -1,12 +1,16 @@
-"""The paper's printed tables, as data."""
+"""The paper's printed tables, sizes and claims, as data."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from insdel.models import PAPER as NETWORKS
+
+if TYPE_CHECKING:
+    from insdel.claims import Claim
 
 SIX = ("kernel_shap", "integrated_gradients", "deeplift", "vanilla_grad", "input_x_gradient", "lime", "random")
 DIFFERENCE = "kernel_shap − integrated_gradients"
@@ -46,6 +50,36 @@ _CORRELATION = {
 }
 _ALBATROSS = {"blurred": (0.981, 0.740), "mean": (0.663, 0.187), "white": (0.366, 0.175), "black": (0.270, 0.201)}
 
+_SIZES = {
+    "Bangalore: records": (6207, "section 5.1"),
+    "Bangalore: complete rows": (1591, "section 5.1"),
+    "Bangalore: rows held out": (391, "section 5.1"),
+    "Bangalore: columns beside the price": (39, "section 5.1"),
+    "Bangalore: features": (38, "section 5.1"),
+    "Bangalore: continuous features": (2, "section 1"),
+    "Bangalore: rupees per unit of price": (1e7, "section 5.1"),
+    "Bangalore: features that differ, at least": (12, "section 5.1"),
+    "counterfactual: nearest candidates": (20, "sections 5.1, 5.2"),
+    "Bangalore: samples of Kernel SHAP": (120_000, "section 5.1"),
+    "points of the sum of IG": (500, "section 5.1"),
+    "CERN: features": (16, "section 5.2"),
+    "CERN: independent features": (8, "section 5.2"),
+    "CERN: least mass (GeV)": (2, "section 5.2"),
+    "CERN: largest mass (GeV)": (110, "section 5.2"),
+    "CERN: mean residual of the mass formula": (0.006, "section 5.2"),
+    "CERN: rows trained on": (79_931, "section 5.2"),
+    "CERN: rows inspected": (2000, "section 5.2"),
+    "CERN: evaluations of exact Kernel SHAP": (65_536, "section 5.2"),
+    "CERN: extreme insertion ABC (GeV)": (150, "section 5.2"),
+    "input × gradient: stands for 0 in binary features": (-1e-4, "appendix A.3"),
+    "ROAR: replicates": (5, "section 6"),
+    "image: side in pixels": (224, "section 1"),
+    "image: noise baselines": (300, "appendix A.1"),
+    "image: maps of the first layer": (32, "appendix A.1"),
+    "image: side of these maps": (112, "appendix A.1"),
+}
+QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)  # of the features that ROAR removes  [section 6]
+
 
 def _areas(printed: dict[str, list[tuple[float, float]]], policy: str) -> pd.DataFrame:
     rows = [
@@ -70,6 +104,10 @@ def _networks() -> pd.DataFrame:
     return pd.DataFrame([{"dataset": name, **asdict(network)} for name, network in NETWORKS.items()])
 
 
+def _sizes() -> pd.DataFrame:
+    return pd.DataFrame([{"size": name, "value": value, "where": where} for name, (value, where) in _SIZES.items()])
+
+
 TABLES = {
     "bangalore": lambda: _areas(_BANGALORE, "counterfactual"),  # Table 1
     "cern_counterfactual": lambda: _areas(_CERN["counterfactual"], "counterfactual"),  # Table 2
@@ -78,7 +116,8 @@ TABLES = {
     ),
     "cern_correlation": _correlation,  # Table 4
     "albatross": _albatross,  # Table 5
-    "networks": _networks,  # Tables 6 and 7
+    "networks": _networks,  # Tables 6 and 7: all hyperparameters that are printed
+    "sizes": _sizes,  # numbers in the text
 }
 
 
@@ -90,3 +129,17 @@ def table(name: str) -> pd.DataFrame:
     if name not in TABLES:
         raise ValueError(f"there is no table {name!r}. The paper's tables are: {', '.join(TABLES)}.")
     return TABLES[name]()
+
+
+def size(name: str) -> float:
+    """Return a number that the text prints, by its name in the table "sizes"."""
+    if name not in _SIZES:
+        raise ValueError(f"there is no printed size {name!r}. The sizes are: {', '.join(_SIZES)}.")
+    return float(_SIZES[name][0])
+
+
+def claims() -> list[Claim]:
+    """Return every claim of the paper, each with its place, its statement and a check on recorded results."""
+    from insdel.claims import CLAIMS  # the checks need most of the package, a printed table needs nothing
+
+    return list(CLAIMS)

@@ -1,0 +1,167 @@
+"""Better than chance, by how much? What all n! orders of a pair's features score, from its lattice alone.
+
+A random order of n features walks up the players in a random order and stands still at each unchanged
+feature. How often it stands still in each place does not depend on the order of the players, so the mean and the
+standard deviation over all orders are exact: one pass over the 2ᵈ subsets. Tails are counted in random orders or, for
+pairs with few features, found in the histogram of all n! orders.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from insdel.curves import check_mode
+from insdel.evaluate import float64, to_tensor
+from insdel.lattice import LATTICE_MODES, Lattice, _layers, subset_sizes
+
+WIDEST = 16  # features of a pair whose n! orders are counted in a histogram: its middle layer has 12,870 rows
+CLOSE = 1e-9  # areas nearer than this share of the largest one count as equal: sums differ by rounding
+
+
+class Moments(NamedTuple):
+    """Mean and standard deviation of the ABC over all n! orders."""
+
+    mean: float
+    sd: float
+
+
+def moments(lattice: Lattice, mode: str = "insertion") -> Moments:
+    """Exact mean and standard deviation of the ABC over all n! orders  [section 3.4].
+
+    Mode "both" is ABC + ABC′, where insertion follows the order and deletion its reverse.
+    """
+    values = _visited(lattice, mode)
+    return Moments(lattice.expected_abc(mode), float(np.sqrt(_variance(values, lattice.n - lattice.d))))
+
+
+def _visited(lattice: Lattice, mode: str) -> Tensor:
+    """What every visited subset adds to the area, (2ᵈ,); the straight line's part is not taken off yet."""
+    values = float64(to_tensor(lattice.values)).cpu()
+    if check_mode(mode, LATTICE_MODES) == "both":  # the reverse order visits the complements
+        return values - values.flip(0)
+    return values if mode == "insertion" else -values
+
+
+def _variance(values: Tensor, unchanged: int) -> float:
+    """Variance of Σ (1 + L_i) v(S_i) over random walks S_0 ⊂ … ⊂ S_d and waiting times L.
+
+    The L_i share out the unchanged features, all ways equally likely, so E (1 + L_i)² = a is the same for all
+    i, and E (1 + L_i)(1 + L_k) = b for all i ≠ k. Hence the second moment is b E(Σ v)² + (a − b) E Σ v².
+    """
+    centred = values - values.mean()  # a constant changes no variance, and rounding is smaller around 0
+    first, second, squares = _walk_moments(centred)
+    d = (len(values) - 1).bit_length()
+    a, b = _waiting(unchanged, d)
+    mean = (1 + unchanged / (d + 1)) * first
+    return max(b * second + (a - b) * squares - mean**2, 0.0)
+
+
+def _waiting(unchanged: int, d: int) -> tuple[float, float]:
+    """E (1 + L_i)² and E (1 + L_i)(1 + L_k) of waiting times at d + 1 places that add up to `unchanged`."""
+    mean, pair = unchanged / (d + 1), unchanged * (unchanged - 1) / ((d + 1) * (d + 2))
+    return 1 + 3 * mean + 2 * pair, 1 + 2 * mean + pair
+
+
+def _walk_moments(values: Tensor) -> tuple[float, float, float]:
+    """E Σ v, E (Σ v)² and E Σ v² over random walks from the empty to the full subset.
+
+    Layer by layer from the full subset down: what a walk from S on adds up to, averaged over the next steps.
+    """
+    total, square, squares = values.clone(), values**2, values**2
+    for subsets, ahead in _layers((len(values) - 1).bit_length()):
+        here, on = values[subsets], total[ahead].mean(dim=1)
+        total[subsets] = here + on
+        square[subsets] = here**2 + 2 * here * on + square[ahead].mean(dim=1)
+        squares[subsets] = here**2 + squares[ahead].mean(dim=1)
+    return float(total[0]), float(square[0]), float(squares[0])
+
+
+def sample(lattice: Lattice, orders: int, seed: int | list[int] = 0) -> dict[str, np.ndarray]:
+    """ABC of uniformly random orders by look-up, mode → (orders,); the same orders for all three modes."""
+    if orders < 1:
+        raise ValueError(f"orders must be at least 1, but it is {orders}.")
+    bits = np.zeros(lattice.n, dtype=np.int64)
+    bits[list(lattice.players)] = 1 << np.arange(lattice.d)
+    steps = np.random.default_rng(seed).permuted(np.tile(bits, (orders, 1)), axis=1)
+    subsets = torch.from_numpy(np.pad(steps.cumsum(axis=1), ((0, 0), (1, 0))))
+    values = float64(to_tensor(lattice.values)).cpu()
+    there, back = (part[subsets].sum(dim=1).numpy() for part in (values, values.flip(0)))
+    aul = lattice.aul()
+    return {"insertion": there - aul, "deletion": aul - there, "both": there - back}
+
+
+def tail(sampled: np.ndarray, areas: np.ndarray | float) -> np.ndarray:
+    """Probability that a random order scores at least as much as each of `areas`, from sampled ones.
+
+    (k + 1) / (m + 1), where k of the m sampled orders do: never 0, as one of all orders does.
+    """
+    areas = np.atleast_1d(np.asarray(areas, dtype=np.float64))
+    slack = CLOSE * max(float(np.abs(sampled).max()), float(np.abs(areas).max()))
+    beaten = np.searchsorted(np.sort(sampled), areas - slack, side="left")
+    return (len(sampled) - beaten + 1) / (len(sampled) + 1)
+
+
+class Histogram(NamedTuple):
+    """Where all n! orders score: `areas` (bins,) rising in equal steps, and the `chances` (bins,) of each."""
+
+    areas: np.ndarray
+    chances: np.ndarray
+
+    def tail(self, area: float) -> float:
+        """Probability that a random order scores at least that much, up to the histogram's resolution."""
+        step = self.areas[1] - self.areas[0]
+        return float(self.chances[self.areas >= area - step / 2].sum())
+
+
+def histogram(lattice: Lattice, mode: str = "insertion", bins: int = 1024) -> Histogram:
+    """The ABC of all n! orders, counted without drawing any, for n ≤ 16.
+
+    Every hybrid's value is rounded to a multiple of the step, so that a walk's total is a whole number of steps;
+    then the distribution of the rest of a walk is carried from the full subset down, layer by layer. Rounding
+    moves a total by about half the root of n steps. Tails reach down to 1 / n!, where random orders see nothing.
+    """
+    if lattice.n > WIDEST:
+        raise ValueError(
+            f"the histogram of all orders needs pairs of at most {WIDEST} features, but this one has {lattice.n}. "
+            "Use insdel.chance.sample to draw random orders instead."
+        )
+    values, line = _for_all_features(lattice, mode), {"insertion": -1, "deletion": 1, "both": 0}[mode] * lattice.aul()
+    lowest = torch.full((lattice.n + 1,), torch.inf, dtype=torch.float64)
+    lowest = lowest.scatter_reduce(0, subset_sizes(lattice.n), values, "amin")  # of each layer
+    start = float(lowest.sum())
+    step = max(float(lattice.abc(lattice.best_order(mode), mode)) - line - start, CLOSE) / (bins - 1)
+    steps = ((values - lowest[subset_sizes(lattice.n)]) / step).round().long()
+    chances = _carried(steps, bins + lattice.n)
+    return Histogram(start + line + step * np.arange(len(chances)), chances)
+
+
+def _for_all_features(lattice: Lattice, mode: str) -> Tensor:
+    """What every visited subset of all n features adds, (2ⁿ,): the unchanged ones change nothing."""
+    subsets, players = torch.arange(2**lattice.n), torch.zeros(2**lattice.n, dtype=torch.int64)
+    for k, feature in enumerate(lattice.players):
+        players |= (subsets >> feature & 1) << k
+    return _visited(lattice, mode)[players]
+
+
+def _carried(steps: Tensor, bins: int) -> np.ndarray:
+    """Chances of Σ steps over random walks from the empty to the full subset, (bins,)."""
+    place, row = torch.arange(bins), torch.zeros(len(steps), dtype=torch.int64)  # row of each subset in its layer
+    rest = torch.zeros(1, bins, dtype=torch.float64)
+    rest[0, steps[-1]] = 1.0
+    for subsets, ahead in _layers((len(steps) - 1).bit_length()):
+        mean = torch.nn.functional.embedding_bag(row[ahead], rest, mode="mean")
+        moved = place - steps[subsets][:, None]
+        rest = mean.gather(1, moved.clamp(min=0)).masked_fill_(moved < 0, 0.0)
+        row[subsets] = torch.arange(len(subsets))
+    return np.asarray(rest[0])
+
+
+def normalised(areas: np.ndarray, mean: np.ndarray | float, best: np.ndarray | float) -> np.ndarray:
+    """ABC on a scale on which 0 is the mean over all orders and 1 the best; NaN where all orders are alike."""
+    room = np.asarray(best, dtype=np.float64) - np.asarray(mean, dtype=np.float64)
+    flat = room <= CLOSE * np.maximum(np.abs(best), np.abs(mean))
+    return (np.asarray(areas) - mean) / np.where(flat, np.nan, room)

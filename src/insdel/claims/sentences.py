@@ -1,0 +1,74 @@
+"""The sentences of the abstract and of the conclusion, each with the claims that it makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of the paper and the ids of its claims; none where it only sets the scene."""
+
+    where: str
+    text: str
+    claims: tuple[str, ...] = ()
+
+
+ABSTRACT = (
+    ("A basic task in explainable AI (XAI) is to identify the most important features behind a prediction made by a "
+     "black box function f.", ()),
+    ("The insertion and deletion tests of Petsiuk et al. can be used to judge the quality of algorithms that rank "
+     "pixels from most to least important for a classification.", ("image-reference", "image-forgets")),
+    ("Motivated by regression problems we establish a formula for their area under the curve (AUC) criteria in terms "
+     "of certain main effects and interactions in an anchored decomposition of f.",
+     ("theorem-1", "deletion-auc", "lemma-1", "anchored-dividends")),
+    ("We find an expression for the expected value of the AUC under a random ordering of inputs to f and propose an "
+     "alternative area above a straight line for the regression setting.",
+     ("expected-auc", "proposition-1", "expected-abc", "aul")),
+    ("We use this criterion to compare feature importances computed by IG to those computed by Kernel SHAP as well as "
+     "LIME, DeepLIFT, vanilla gradient and input × gradient methods.",
+     ("houses-table", "events-table-2", "events-table-3", "tables-unit")),
+    ("KS has the best overall performance in two datasets we consider but it is very expensive to compute.",
+     ("overall-ks-best", "cost-exponential")),
+    ("We find that IG is nearly as good as KS while being much faster.",
+     ("overall-ig-nearly", "cost-ig-faster", "cost-ig-faster-houses")),
+    ("Our comparison problems include some binary inputs that pose a challenge to IG because it must use values "
+     "between the possible variable levels and so we consider ways to handle binary variables in IG.",
+     ("houses-binary", "interpolation-cost", "jump-cost", "casting-fastest", "ig-interpolated-shapley")),
+    ("We show that sorting variables by their Shapley value does not necessarily give the optimal ordering for an "
+     "insertion-deletion test.", ("shapley-not-best", "two-features")),
+    ("It will however do that for monotone functions of additive models, such as logistic regression.",
+     ("monotone", "additive-shapley", "logistic-interactions")),
+)  # fmt: skip
+
+CONCLUSION = (
+    ("In this paper we have extended insertion and deletion tests to regression problems.", ()),
+    ("That includes getting formulas for the effects of interactions on the AUC and ABC measures, finding the "
+     "expected area between the insertion/deletion curve under random variable ordering, and replacing the horizontal "
+     "axis by a more appropriate straight line reference.",
+     ("theorem-1", "deletion-abc", "abc-sum", "expected-abc", "both-tests-mean", "aul")),
+    ("We gave a condition under which sorting variables by their Shapley value will optimize ABC as well as "
+     "constructing an example where that does not happen.", ("monotone", "shapley-not-best")),
+    ("We compared six methods and several policies on two datasets.",
+     ("houses-table", "events-table-2", "events-table-3")),
+    ("We find that overall the Kernel SHAP gave the best areas.",
+     ("overall-ks-best", "houses-ks-first", "events-ks-first", "events-policies-ks")),
+    ("The much faster Integrated Gradients method was nearly as good.",
+     ("overall-ig-nearly", "cost-ig-faster", "cost-ig-faster-houses")),
+    ("In order to even run IG in settings with binary variables, some strategy for using continuum values must be "
+     "employed.", ("houses-binary",)),
+    ("We opted for the simplest choice of just casting the booleans to real values.",
+     ("casting-fastest", "houses-mimic")),
+    ("A very natural policy question is whether to prefer insertion or deletion. Petsiuk et al. consider both and do "
+     "not show a strong preference for one over the other.", ()),
+    ("In the regression setting both inputs points could be real data. By studying both insertion and deletion we have "
+     "seen that they can differ.", ("overall-tests-differ", "events-insertion-larger", "events-correlations")),
+    ("A natural way to break the tie is to sum the ABC values for both insertion and deletion. Under a completely "
+     "random permutation the expected value of that sum is zero.",
+     ("both-tests-mean", "houses-random-sum", "events-random-sum")),
+    ("In our examples, IG closely matches KS for both insertion and deletion, so it also matches their sum.",
+     ("overall-ig-sum", "houses-mimic", "events-close-behind", "events-policies-ig")),
+)  # fmt: skip
+
+SENTENCES = [Sentence(where, *row) for where, rows in (("abstract", ABSTRACT), ("conclusion",
+    CONCLUSION)) for row in rows]

@@ -1,0 +1,258 @@
+"""What a claim is, what was found about it, and the one rule by which a number becomes a verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+HOLDS = "holds"
+PART = "holds in part"
+NOT = "does not hold"
+CANNOT = "cannot be tested here"
+VERDICTS = (HOLDS, PART, NOT, CANNOT)
+
+LEVEL = 2.0  # standard errors by which a number has to clear its limit
+
+# What the paper's words are taken to mean: round numbers that the paper's own printed means fulfil wherever it uses
+# the word (tests/test_claims_verdict.py). They were chosen with the recorded runs on houses, the photo and the
+# benchmark, and prototype figures of the events, already known; before the recorded runs on events and ROAR.
+LIMITS = {
+    "tie": 0.02,  # differ by at most 2 % of the larger mean
+    "close": 0.125,  # at least seven eighths of Kernel SHAP's mean
+    "reasonably well": 0.25,  # at least three quarters of it
+    "not well": 1 / 3,  # less than two thirds of it
+    "poor": 0.5,  # less than half of it
+    "much larger": 1.5,  # at least one and a half times as large
+    "much faster": 10.0,  # at most a tenth of the time
+    "point by point": 0.95,  # a correlation of at least this
+    "most": 0.5,  # more than half
+    "almost every": 0.9,  # at least this share
+    "long tail": 1.0,  # a skewness of at least 1 (normal: 0, exponential: 2)
+    "symmetric": 0.25,  # quartiles: |upper + lower − 2 median| at most a quarter of their distance
+    "nothing": 0.02,  # at most this share of the whole
+    "straight": 0.1,  # a bend of at most a tenth of the rise
+    "diagonal": 0.5,  # a correlation of more than this
+    "order": 0.7,  # a rank correlation of more than this
+    "near zero": 0.1,  # at most a tenth of the other
+    "far": 10.0,  # that many times the median
+    "accurate": 0.95,  # R²
+    "confident": 0.9,  # a probability
+    "forgotten": 0.05,  # a probability, as a share of the first one
+    "about": 0.05,  # shares that differ by at most this
+}
+WORDS = {
+    "tie": "“tie”, “almost the same”: means differ by at most {:.0%} of the larger one",
+    "close": "“close”, “nearly as good”, “very well”: a mean falls short of Kernel SHAP's by at most {:.1%}",
+    "reasonably well": "“reasonably well”: it falls short by at most {:.0%}",
+    "not well": "“not well”: it falls short by at least {:.0%}",
+    "poor": "“disappointing”, “poorly”: it falls short by at least {:.0%}",
+    "much larger": "“much larger”: at least {:.1f} times as large",
+    "much faster": "“much faster”: at most one part in {:.0f} of the time",
+    "point by point": "“almost the same point by point”: a correlation of at least {:.2f}",
+    "most": "“most”, “usually”: a share above {:.0%}",
+    "almost every": "“almost every”: a share of at least {:.0%}",
+    "long tail": "“long tail”, “heavily skewed”: a skewness of at least {:.0f}",
+    "symmetric": "“nearly symmetric”: quartiles lie unevenly around the median by at most {:.0%} of their distance",
+    "nothing": "“exclude”: a share of at most {:.0%}",
+    "straight": "“nearly straight”: an area between curve and line of at most {:.0%} of the rise",
+    "diagonal": "“near the diagonal”: a correlation above {:.1f}",
+    "order": "“almost the same” order of the methods: a rank correlation above {:.1f}",
+    "near zero": "“near zero”: at most {:.0%} of what it is compared with",
+    "far": "“a few cases where … much larger”: the largest difference is more than {:.0f} times the median one",
+    "accurate": "“very accurate”: R² above {:.2f}",
+    "confident": "“confidently classified”: a probability above {:.0%}",
+    "forgotten": "“completely forgets”: a probability below {:.0%} of the first one",
+    "about": "“about 27 %”: shares of pixels that differ by at most {:.2f}",
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of ours, beside the paper's, and what it says about the claim.
+
+    Attributes
+    ----------
+    ours, se : our number and its standard error; None where there is none
+    paper, paper_se : the printed ones
+    rule : what is asked of our number, "> 0" for instance
+    verdict : one of `VERDICTS`; None for a number that is only shown
+    near : whether the number is within two standard errors of its limit
+    """
+
+    label: str
+    ours: float | None
+    se: float | None = None
+    paper: float | None = None
+    paper_se: float | None = None
+    rule: str = ""
+    verdict: str | None = None
+    near: bool = False
+
+    @property
+    def apart(self) -> float | None:
+        """Our number minus the paper's, in standard errors of both combined; None where there is no error."""
+        if self.ours is None or self.paper is None or self.se is None or self.paper_se is None:
+            return None
+        error = math.hypot(self.se, self.paper_se)
+        return (self.ours - self.paper) / error if error > 0 else None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A verdict with its reason, its numbers, and what it was derived from (records, checks)."""
+
+    verdict: str
+    because: str
+    figures: tuple[Figure, ...] = ()
+    evidence: tuple[str, ...] = ()
+
+
+class MissingRecordError(LookupError):
+    """A recorded run that a claim needs is not there.
+
+    Attributes
+    ----------
+    record : its name
+    command : what records it
+    """
+
+    def __init__(self, record: str, command: str) -> None:
+        super().__init__(f"the record {record!r} is missing; to make it: {command}")
+        self.record, self.command = record, command
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper, and how it is checked.
+
+    Attributes
+    ----------
+    id : short name, unique; never changed once published
+    where : place in the paper
+    statement : in our words, Markdown with LaTeX
+    chapter : label of the book's chapter about it
+    check : derives the finding from sympy objects or recorded results
+    """
+
+    id: str
+    where: str
+    statement: str
+    chapter: str
+    check: Callable[[], Finding]
+
+    def finding(self) -> Finding:
+        """Derive the verdict; a record that is missing makes it one that cannot be tested here."""
+        try:
+            return self.check()
+        except MissingRecordError as missing:
+            because = f"The recorded run `{missing.record}` is not here. To make it: `{missing.command}`."
+            return Finding(CANNOT, because, (), (missing.record,))
+
+
+def side(margin: float, se: float | None) -> str:
+    """Verdict on one number, from how far it lies on the claimed side of its limit.
+
+    By more than two standard errors (or at all, where there is none): holds. By less: in part. Otherwise: not.
+    """
+    if math.isnan(margin):
+        raise ValueError("a verdict needs a number, found NaN. Look at the record that it was computed from.")
+    if margin < 0:
+        return NOT
+    return HOLDS if margin > LEVEL * (se or 0.0) or not se else PART
+
+
+def close_to(margin: float, se: float | None) -> bool:
+    """Whether a number is within two standard errors of its limit."""
+    return bool(se) and abs(margin) <= LEVEL * (se or 0.0)
+
+
+def above(
+    label: str,
+    ours: float,
+    se: float | None = None,
+    limit: float = 0.0,
+    paper: float | None = None,
+    paper_se: float | None = None,
+) -> Figure:
+    """A number that the claim says is larger than a limit."""
+    margin = ours - limit
+    verdict = NOT if margin == 0 else side(margin, se)
+    return Figure(label, ours, se, paper, paper_se, f"> {limit:.4g}", verdict, close_to(margin, se))
+
+
+def below(
+    label: str,
+    ours: float,
+    se: float | None = None,
+    limit: float = 0.0,
+    paper: float | None = None,
+    paper_se: float | None = None,
+) -> Figure:
+    """A number that the claim says is at most a limit."""
+    margin = limit - ours
+    return Figure(label, ours, se, paper, paper_se, f"≤ {limit:.4g}", side(margin, se), close_to(margin, se))
+
+
+def zero(label: str, ours: float, se: float, paper: float | None = None, paper_se: float | None = None) -> Figure:
+    """A number that should be zero: not further from it than two standard errors."""
+    return Figure(label, ours, se, paper, paper_se, "0 ± 2 se", HOLDS if abs(ours) <= LEVEL * se else NOT)
+
+
+def around(label: str, ours: float, se: float, paper: float) -> Figure:
+    """A number that is printed without an error: ours is within two of its own standard errors of it."""
+    return Figure(label, ours, se, paper, None, "± 2 se", HOLDS if abs(ours - paper) <= LEVEL * se else NOT)
+
+
+def equal(label: str, ours: float, paper: float, half: float = 0.0) -> Figure:
+    """A number that was counted, or printed with rounding: equal to the paper's to within `half` a last digit."""
+    verdict = HOLDS if abs(ours - paper) <= half else NOT
+    return Figure(label, ours, None, paper, rule=f"= {paper:,.6g}", verdict=verdict)
+
+
+def repeats(label: str, ours: float, se: float, paper: float, paper_se: float) -> Figure:
+    """A printed mean: ours is within two combined standard errors of it."""
+    apart = Figure(label, ours, se, paper, paper_se).apart
+    verdict = HOLDS if apart is not None and abs(apart) <= LEVEL else NOT
+    return Figure(label, ours, se, paper, paper_se, "± 2 combined se", verdict)
+
+
+def combine(verdicts: Iterable[str | None]) -> str:
+    """All hold: holds. None holds even in part: does not hold. Otherwise in part. Nothing tested: cannot be."""
+    found = [verdict for verdict in verdicts if verdict not in (None, CANNOT)]
+    if not found:
+        return CANNOT
+    if set(found) == {HOLDS}:
+        return HOLDS
+    return NOT if set(found) == {NOT} else PART
+
+
+def judge(figures: Iterable[Figure], because: str = "", evidence: Iterable[str] = ()) -> Finding:
+    """Combine numbers to a finding; without a reason given, say how many of them are as claimed."""
+    shown = tuple(figures)
+    judged = [figure for figure in shown if figure.verdict is not None]
+    verdict = combine(figure.verdict for figure in judged)
+    told = f"Of {len(judged)} numbers: {counted(judged)}." if len(judged) > 1 else _SINGLE[verdict]
+    if len(judged) == 1 and verdict == NOT and judged[0].near:
+        told = "The number is not on the claimed side, though within 2 standard errors of the limit."
+    return Finding(verdict, f"{because} {told}".strip(), shown, tuple(dict.fromkeys(evidence)))
+
+
+def counted(judged: list[Figure]) -> str:
+    """How many numbers are as claimed, and how many are not, in words."""
+    near = "within 2 standard errors of the limit"
+    words = {
+        "as claimed": [f.verdict == HOLDS for f in judged],
+        f"as claimed but {near}": [f.verdict == PART for f in judged],
+        f"not as claimed but {near}": [f.verdict == NOT and f.near for f in judged],
+        "not as claimed": [f.verdict == NOT and not f.near for f in judged],
+    }
+    return ", ".join(f"{sum(found)} {text}" for text, found in words.items() if any(found))
+
+
+_SINGLE = {
+    HOLDS: "The number is as claimed.",
+    PART: "The number is on the claimed side, but within 2 standard errors of the limit.",
+    NOT: "The number is not as claimed.",
+    CANNOT: "Nothing here decides it.",
+}

@@ -1,0 +1,197 @@
+"""What the interactive figures of chapter 19 are given: all values of a pair, and the orders that the buttons lay.
+
+A page has no model. It gets the 2ᵈ predictions of a pair's hybrids, so that the curve of every order is a look-up,
+and the orders that Python has found. Cards lie in the order of insertion; deletion takes them from the other end.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from insdel.attribution import explain
+from insdel.curves import order
+from insdel.evaluate import Model
+from insdel.examples import Example
+from insdel.lattice import LATTICE_MODES, Lattice, lattices
+
+METHODS = {"kernel_shap": "KS", "integrated_gradients": "IG", "lime": "LIME"}  # those with a button
+NOTE = "Here the page's script puts a figure to play with. Where it does not run, see the still picture below."
+
+
+@dataclass(frozen=True)
+class Deal:
+    """One game: the values, and the orders of the buttons.
+
+    lattice : of the differing features alone, so that every card counts in n
+    orders : button → test ("insertion", "deletion", "both") → cards, (d,), in the order of insertion
+    """
+
+    lattice: Lattice
+    orders: Mapping[str, Mapping[str, np.ndarray]]
+
+    def abc(self, button: str, mode: str = "insertion") -> float:
+        """ABC of a button's order in a test (mode "both": ABC + ABC′)."""
+        cards = self.orders[button][mode]
+        return float(self.lattice.abc(cards[::-1] if mode == "deletion" else cards, mode))
+
+    def share(self, button: str, mode: str = "insertion") -> float:
+        """That ABC as a share of the best; NaN where even the best order wins no area."""
+        best = self.abc("best", mode)
+        return self.abc(button, mode) / best if best > 0 else float("nan")
+
+
+@dataclass(frozen=True)
+class Board:
+    """A pair of points to play with, or several that a slider leads through.
+
+    names, changes : d texts each, such as "area" and "100 → 80"
+    deals : one, or one per position of the slider
+    unit : of the prediction
+    knob, positions : what the slider changes, and its values; none for a single deal
+    """
+
+    title: str
+    about: str
+    unit: str
+    names: tuple[str, ...]
+    changes: tuple[str, ...]
+    deals: tuple[Deal, ...]
+    knob: str = ""
+    positions: tuple[float, ...] = ()
+
+
+def deal(f: Model, x: Any, reference: Any, seed: int = 0, lime_samples: int = 200) -> Deal:
+    """Evaluate all hybrids of a pair of (n,) points, and rank its differing features by each method.
+
+    Values are rounded to float32 first, as a page gets them: so its areas are those of `lattice`.
+    """
+    full = Lattice.evaluate(f, x, reference, progress=False)
+    values = np.asarray(full.values, dtype=np.float32).astype(np.float64)
+    lattice = Lattice(values, tuple(range(full.d)), full.d)
+    options: dict[str, dict[str, Any]] = {"lime": {"samples": lime_samples, "seed": seed}}
+    orders: dict[str, dict[str, np.ndarray]] = {}
+    for method in METHODS:
+        scores = np.asarray(explain(method, f, x, reference, **options.get(method, {})))[list(full.players)]
+        orders[method] = dict.fromkeys(LATTICE_MODES, np.asarray(order(scores)))
+    return Deal(lattice, orders | {"greedy": _greedy(lattice), "best": _best(lattice)})
+
+
+def _greedy(lattice: Lattice) -> dict[str, np.ndarray]:
+    """The myopic order for each test, found by look-up: at its corners the unit cube is the lattice."""
+
+    def corner(z: np.ndarray) -> np.ndarray:
+        return np.asarray(lattice.values)[z.astype(np.int64) @ 2 ** np.arange(lattice.d)]
+
+    ends = np.zeros(lattice.d), np.ones(lattice.d)
+    return {mode: np.asarray(order(explain("greedy", corner, *ends, mode=mode))) for mode in LATTICE_MODES}
+
+
+def _best(lattice: Lattice) -> dict[str, np.ndarray]:
+    """The best cards for each test; `best_order` for deletion names the card that goes first, so the last one."""
+    found = {mode: np.asarray(lattice.best_order(mode)) for mode in LATTICE_MODES}
+    return found | {"deletion": found["deletion"][::-1]}
+
+
+def board(
+    title: str, about: str, unit: str, f: Model, pair: tuple[Any, Any], names: Sequence[str],
+    shown: tuple[Any, Any] | None = None, seed: int = 0,
+) -> Board:  # fmt: skip
+    """A board with one pair (x, x′) of (n,) points; `shown` are their values in the units of the cards."""
+    x, reference = (np.asarray(point) for point in pair)
+    left, right = pair if shown is None else shown
+    players = np.flatnonzero(x != reference).tolist()
+    changes = tuple(f"{float(left[j]):.4g} → {float(right[j]):.4g}".replace("-", "−") for j in players)
+    return Board(title, about, unit, tuple(names[j] for j in players), changes, (deal(f, x, reference, seed),))
+
+
+def family(
+    title: str, about: str, make: Callable[[float], Example], knob: str, positions: Iterable[float], seed: int = 0
+) -> Board:
+    """A board whose slider leads from game to game: `make(position)` gives f, x, x′ and the names."""
+    places = tuple(float(position) for position in positions)
+    games = [make(place) for place in places]
+    deals = tuple(deal(game.f, game.x, game.reference, seed) for game in games)
+    changes = tuple(f"{a:g} → {b:g}" for a, b in zip(games[0].x, games[0].reference, strict=True))
+    names = tuple(f"feature {name}" for name in games[0].names)
+    return Board(title, about, "", names, changes, deals, knob, places)
+
+
+def kept(lattice: Lattice) -> float:
+    """The share of the best insertion ABC that the order by Shapley value has."""
+    best = float(lattice.abc(lattice.best_order()))
+    return float(lattice.abc(order(lattice.shapley()))) / best if best > 0 else 1.0
+
+
+def most_to_gain(f: Model, X: np.ndarray, R: np.ndarray) -> int:
+    """The pair, a row of X and R (pairs, n), in which the order by Shapley value keeps least of the best ABC."""
+    return int(np.argmin([kept(one) for one in lattices(f, X, R, progress=False)]))
+
+
+def encode(values: Any) -> str:
+    """Numbers as little-endian float32 in base64, of the kind without slashes: a page must not look like addresses."""
+    return base64.urlsafe_b64encode(np.asarray(values, dtype="<f4").tobytes()).decode()
+
+
+def as_dict(one: Board) -> dict[str, Any]:
+    """A board as the script on the page reads it."""
+    deals = [{"values": encode(each.lattice.values), "orders": _lists(each.orders)} for each in one.deals]
+    texts = {"title": one.title, "about": one.about, "unit": one.unit, "knob": one.knob}
+    positions = [float(f"{place:.6g}") for place in one.positions]
+    return texts | {"names": one.names, "changes": one.changes, "positions": positions, "deals": deals}
+
+
+def _lists(orders: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, dict[str, list[int]]]:
+    return {button: {mode: cards.tolist() for mode, cards in tests.items()} for button, tests in orders.items()}
+
+
+class Figure:
+    """An interactive figure: an empty place on the page, its data, and the name of the still picture that it replaces.
+
+    kind : "order" (cards) or "game" (sliders), which script draws it
+    still : label of the matplotlib figure for pages without scripts
+    """
+
+    def __init__(self, kind: str, still: str, data: Mapping[str, Any]) -> None:
+        self.kind, self.still, self.data = kind, still, data
+
+    def __repr__(self) -> str:
+        """One line, for notebooks that show no HTML."""
+        return f"Figure({self.kind!r}, instead of {self.still!r})"
+
+    def _repr_html_(self) -> str:
+        text = json.dumps(self.data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+        return (
+            f'<div class="play" data-play="{self.kind}" data-still="{self.still}"><p class="play-note">{NOTE}</p>'
+            f'<script type="application/json">{text}</script></div>'
+        )
+
+
+def cards(boards: Sequence[Board], still: str) -> Figure:
+    """The figure in which the reader orders cards."""
+    buttons = METHODS | {"random": "random", "greedy": "greedy", "best": "best"}
+    return Figure("order", still, {"buttons": buttons, "boards": [as_dict(one) for one in boards]})
+
+
+def sliders(
+    games: Mapping[str, Mapping[tuple[int, ...], float]], still: str, largest: float = 6.0, step: float = 0.25
+) -> Figure:
+    """The figure with a slider for each Δ_u of a three-feature game.
+
+    games : title → {u: Δ_u}, features counted from 1 as in `examples.game`; each gets a button, the first is shown
+    """
+    subsets = [u for size in (1, 2, 3) for u in combinations((1, 2, 3), size)]
+    unknown = {u for dividends in games.values() for u in dividends} - set(subsets)
+    if unknown:
+        raise ValueError(f"a three-feature game needs sets among {subsets}; found {sorted(unknown)}. Leave them out.")
+    rows = {title: [float(dividends.get(u, 0.0)) for u in subsets] for title, dividends in games.items()}
+    sizes = [abs(delta) for row in rows.values() for delta in row]
+    if max(sizes) > largest or any(size % step for size in sizes):
+        raise ValueError(f"sliders need Δ_u between ±{largest:g} in steps of {step:g}; found {rows}. Change those.")
+    return Figure("game", still, {"subsets": subsets, "games": rows, "largest": largest, "step": step})

@@ -1,0 +1,244 @@
+"""Methods beside all orders: areas, tails, bests against enumeration; measures of interaction against closed forms."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import insdel
+from insdel import beyond, beyond_tables, results
+from insdel.beyond import BEST, LEVELS, METHODS, Found, Size, interaction_term, interactions, spectrum, study, turned
+from insdel.examples import game, house
+from insdel.lattice import LATTICE_MODES
+
+N, PAIRS = 6, 5
+
+
+@pytest.fixture(scope="module")
+def case():
+    torch.manual_seed(0)
+    f = torch.nn.Sequential(torch.nn.Linear(N, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1)).double()
+    f[2].weight.data *= 10
+    x, reference = np.random.default_rng(0).normal(size=(2, PAIRS, N))
+    reference[:2, 0] = x[:2, 0]  # two pairs with an unchanged feature
+    return f, x, reference, study(f, x, reference, orders=500, progress=False)
+
+
+@pytest.fixture(scope="module")
+def enumerated(case):
+    """Per pair: its lattice and, for each mode, the ABC of all rankings; deletion walks them from their end."""
+    f, x, reference, _ = case
+    rankings, found = np.array(list(permutations(range(N)))), []
+    for lattice in insdel.lattices(f, x, reference):
+        there, back = lattice.abc(rankings), lattice.abc(rankings[:, ::-1], "deletion")
+        found.append((lattice, {"insertion": there, "deletion": back, "both": there + back}))
+    return found
+
+
+def one(found: Found, pair: int, method: str, mode: str) -> pd.Series:
+    return found.areas.query("pair == @pair and method == @method and mode == @mode").iloc[0]
+
+
+def test_a_row_per_pair_method_and_mode(case):
+    found = case[-1]
+    assert len(found.areas) == PAIRS * (len(METHODS) + len(BEST)) * len(LATTICE_MODES)
+    assert len(found.pairs) == PAIRS and list(found.pairs.differing) == [5, 5, 6, 6, 6]
+    assert len(found.orders) == PAIRS * len(LATTICE_MODES) * len(LEVELS)
+    assert not found.areas.isna().any().any() and not found.pairs.isna().any().any()
+
+
+def test_best_mean_and_spread_are_those_of_all_orders(case, enumerated):
+    for pair, (_, areas) in enumerate(enumerated):
+        for mode in LATTICE_MODES:
+            row = one(case[-1], pair, "kernel_shap", mode)
+            assert row.best == pytest.approx(areas[mode].max() / N)
+            assert row.expected == pytest.approx(areas[mode].mean() / N, abs=1e-9)
+            assert row.sd == pytest.approx(areas[mode].std() / N)
+
+
+def test_best_rankings_are_best_in_their_own_mode_only(case):
+    areas = case[-1].areas
+    for name, own in BEST.items():
+        rows = areas[(areas.method == name) & (areas["mode"] == own)]
+        np.testing.assert_allclose(rows.abc_per_feature, rows.best)
+        assert rows.optimal.all()
+    assert not areas[areas.method.isin(BEST)].optimal.all()
+    assert (areas.abc_per_feature <= areas.best + 1e-9).all()
+
+
+def test_areas_are_those_of_the_methods(case):
+    f, x, reference, found = case
+    A = insdel.explain("occlusion", f, x, reference)
+    there = insdel.abc(insdel.curve(f, x, reference, insdel.order(A)), per_feature=True)
+    back = insdel.abc(insdel.curve(f, x, reference, insdel.order(A, "deletion")), "deletion", per_feature=True)
+    rows = found.areas[found.areas.method == "occlusion"].pivot_table("abc_per_feature", "pair", "mode")
+    np.testing.assert_allclose(rows[["insertion", "deletion", "both"]], np.transpose([there, back, there + back]))
+
+
+def test_areas_are_those_of_compare(case):
+    f, x, reference, found = case
+    table = insdel.compare(f, x, reference, ("kernel_shap", "lime", "random", "best"), progress=False)
+    both = found.areas.merge(table, on=["pair", "method", "mode"], suffixes=("", "_there"))
+    assert len(both) == PAIRS * 3 * 2
+    np.testing.assert_allclose(both.abc_per_feature, both.abc_per_feature_there)
+
+
+def test_tails_and_quantiles_come_near_those_of_all_orders(case, enumerated):
+    for pair, (_, areas) in enumerate(enumerated):
+        for mode in LATTICE_MODES:
+            row = one(case[-1], pair, "vanilla_grad", mode)
+            exact = (areas[mode] / N >= row.abc_per_feature - 1e-9).mean()
+            assert row.tail_probability == pytest.approx(exact, abs=5 * 0.5 / 500**0.5)
+            levels = case[-1].orders.query("pair == @pair and mode == @mode").set_index("level").abc_per_feature
+            assert levels[0.5] == pytest.approx(np.median(areas[mode]) / N, abs=row.sd / 3)
+
+
+def test_pairs_with_too_many_features_are_left_out(monkeypatch):
+    monkeypatch.setattr(beyond, "MAX_FEATURES", 2)
+    f, x, reference = lambda z: (z[:, 0] - z[:, 1]) * z[:, 2], np.zeros((3, 3)), np.ones((3, 3))
+    reference[1, 0] = 0.0
+    found = study(f, x, reference, ("occlusion",), orders=10, progress=False)
+    assert list(found.pairs.pair) == [1] and set(found.areas.pair) == {1}
+
+
+def test_a_killed_run_goes_on_and_never_mixes(case, tmp_path, monkeypatch):
+    f, x, reference, _ = case
+    monkeypatch.setattr(beyond, "CHUNK", 2)
+    asked = {"methods": ("occlusion",), "orders": 50, "progress": False}
+    whole = study(f, x, reference, **asked)
+    study(f, x, reference, **asked, checkpoint=tmp_path)
+    (tmp_path / "pairs" / "pairs_0000002.parquet").unlink()
+    done, run = [], beyond._chunk
+    monkeypatch.setattr(beyond, "_chunk", lambda *a: done.append(a[3]) or run(*a))
+    again = study(f, x, reference, **asked, checkpoint=tmp_path)
+    assert done == [2]
+    for part in beyond.PARTS:
+        pd.testing.assert_frame_equal(getattr(again, part), getattr(whole, part))
+    with pytest.raises(ValueError, match="another comparison: orders was 50, is 51"):
+        study(f, x, reference, ("occlusion",), orders=51, checkpoint=tmp_path, progress=False)
+
+
+def of(dividends: dict, n: int | None = None) -> insdel.Lattice:
+    return insdel.Lattice.evaluate(*game(dividends, n)[:3])
+
+
+def test_the_spectrum_of_single_products():
+    """A product of k signs is one Walsh function: all variance at size k."""
+    subsets = np.arange(2**5)
+    for members in ([0], [1, 3], [0, 2, 4], [0, 1, 2, 3, 4]):
+        sign = np.prod([1 - 2 * (subsets >> k & 1) for k in members], axis=0)
+        shares = spectrum(torch.as_tensor(3.0 * sign + 7))
+        np.testing.assert_allclose(shares, np.eye(6)[len(members)], atol=1e-12)
+
+
+def test_the_spectrum_is_a_regression_on_main_effects():
+    """Second implementation: `main` is the R² of a least-squares fit of one coefficient per feature."""
+    values = np.random.default_rng(1).normal(size=2**5)
+    design = np.column_stack([np.ones(32), *((np.arange(32) >> k & 1) for k in range(5))])
+    residual = values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
+    shares = spectrum(torch.as_tensor(values))
+    assert shares[1] == pytest.approx(1 - residual.var() / values.var())
+    assert shares.sum() == pytest.approx(1) and shares[0] == 0
+
+
+def test_turned_is_0_where_all_comparisons_agree_and_one_half_where_they_cancel():
+    gamma = np.array([0.3, -1.0, 2.0, 0.7])
+    monotone = insdel.Lattice.evaluate(lambda z: np.exp(z @ gamma), np.zeros(4), np.ones(4))
+    assert turned(torch.as_tensor(monotone.values)) == pytest.approx(0, abs=1e-12)
+    # with feature 3 aside j beats k by 1, with feature 3 changed k beats j by 1; 3 itself is far ahead of both
+    swing = of({(1,): 1.0, (1, 3): -1.0, (2, 3): 1.0, (3,): 100.0})
+    values = torch.as_tensor(swing.values)
+    gaps = {(j, k): [float(values[S | 1 << j] - values[S | 1 << k]) for S in range(8) if not S & (1 << j | 1 << k)]
+            for j, k in combinations(range(3), 2)}  # fmt: skip
+    against = sum((np.abs(g).sum() - abs(np.sum(g))) / 2 for g in gaps.values())  # for n = 3 all weights are ½
+    assert turned(values) == pytest.approx(against / sum(np.abs(g).sum() for g in gaps.values()))
+    assert gaps[0, 1] == [1.0, -1.0] and turned(values) > 0
+    assert turned(torch.zeros(8, dtype=torch.float64)) == turned(torch.zeros(2, dtype=torch.float64)) == 0
+
+
+def test_pairwise_interactions_turn_nothing_for_both_tests():
+    rng = np.random.default_rng(2)
+    pairwise = of({u: rng.normal() for k in (1, 2) for u in combinations(range(1, 6), k)})
+    found = interactions(pairwise)
+    assert found["turned_both"] == pytest.approx(0, abs=1e-12) and found["turned"] > 0.01
+    assert found["main"] + found["pairwise"] == pytest.approx(1)
+    assert found["odd"] == pytest.approx(0, abs=1e-12) and found["even"] == pytest.approx(0, abs=1e-12)
+
+
+def test_shares_of_dividends_by_hand():
+    lattice = insdel.Lattice.evaluate(*house()[:3])
+    assert interactions(lattice)["dividends"] == pytest.approx((10 + 20 + 25 + 5) / (40 + 50 + 100 + 60))
+
+
+def test_the_term_of_theorem_1_is_the_difference_of_the_two_tests(enumerated):
+    for lattice, areas in enumerated:
+        for k, ranking in enumerate(list(permutations(range(N)))[::97]):
+            gap = areas["insertion"][97 * k] - areas["deletion"][97 * k]
+            assert interaction_term(lattice, np.array(ranking)) == pytest.approx(gap, abs=1e-9)
+
+
+def test_a_record_says_where_it_comes_from(tmp_path, monkeypatch):
+    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
+    beyond.record("cern", "average", Size(pairs=1, rows=300, epochs=1, orders=20))
+    areas, about = results.load("beyond_cern_average")
+    assert about["command"] == "python -m insdel.beyond cern average --pairs 1 --rows 300 --epochs 1 --orders 20"
+    assert about["pairs"] == 1 and about["skipped"] == 0 and about["data"]["source"] == "simulated"
+    assert about["parameters"]["threads"] == torch.get_num_threads() and about["evaluations"] == 2**16
+    shown = beyond_tables.recorded("collisions, average")
+    assert shown is not None and "simulated" in shown.about
+    assert len(shown.found.pairs) == 1 and len(areas) == len(shown.found.areas) == 13 * 3
+    assert beyond_tables.recorded("houses") is None
+
+
+def test_the_command_says_what_is_wrong(capsys):
+    assert beyond.main(["cern"]) == 2
+    assert "cern needs a policy, one of counterfactual" in capsys.readouterr().err
+    assert beyond.main(["bangalore", "average"]) == 2
+
+
+def areas_by_hand() -> pd.DataFrame:
+    """Two methods on two pairs: best 10 and 30, mean of all orders 0 and 10, standard deviations 2 and 5."""
+    rows = [("a", 0, 10.0, 0.001), ("a", 1, 20.0, 0.02), ("b", 0, 0.0, 0.5), ("b", 1, 10.0, 0.5)]
+    about = {0: {"best": 10.0, "expected": 0.0, "sd": 2.0}, 1: {"best": 30.0, "expected": 10.0, "sd": 5.0}}
+    return pd.DataFrame([{"pair": p, "method": m, "mode": "insertion", "abc_per_feature": v, "tail_probability": t,
+                          "optimal": v == about[p]["best"], **about[p]} for m, p, v, t in rows])  # fmt: skip
+
+
+def test_shares_by_hand():
+    found = beyond_tables.shares(areas_by_hand()).loc["insertion"]
+    assert found.share.to_dict() == pytest.approx({"a": 75.0, "b": 25.0})
+    # residuals of a: 10 − 7.5 and 20 − 22.5, standard error 2.5; mean of the best 20
+    assert found.share_se["a"] == pytest.approx(100 * 2.5 / 20)
+    assert found.regret.to_dict() == pytest.approx({"a": 5.0, "b": 15.0})
+    assert found.optimal.to_dict() == {"a": 50.0, "b": 0.0}
+
+
+def test_distance_from_chance_by_hand():
+    found = beyond_tables.against_chance(areas_by_hand(), level=0.01).loc["insertion"]
+    assert found.z.to_dict() == pytest.approx({"a": (5 + 2) / 2, "b": 0.0})
+    assert found.z_se["a"] == pytest.approx(1.5)
+    assert found.normalised.to_dict() == pytest.approx({"a": 0.75, "b": 0.0})
+    assert found.median_tail["a"] == pytest.approx(0.0105) and found.beats.to_dict() == {"a": 50.0, "b": 0.0}
+
+
+def test_what_chapters_say_about_pairs(case):
+    found = case[-1]
+    hard = beyond_tables.hard_pairs(found)
+    row = one(found, 3, "kernel_shap", "insertion")
+    assert hard.lost[3] == pytest.approx((row.best - row.abc_per_feature) / (row.best - row.expected))
+    assert (hard.interacting == 1 - hard.main).all()
+    gaps = beyond_tables.differences(found)
+    np.testing.assert_allclose(gaps.difference, gaps.term, atol=1e-9)
+    assert gaps["shift"][3] == pytest.approx(2 * row.expected)
+    crossed = beyond_tables.crossed(found.areas)
+    assert list(crossed.columns) == ["insertion", "deletion", "insertion + deletion"]
+    assert crossed.loc["best for deletion", "deletion"] == "100.0\u00a0±\u00a00.0"
+    assert beyond_tables.command("collisions, one-to-one") == "python -m insdel.beyond cern one_to_one"
+
+
+def test_powers_of_ten_are_written_as_such():
+    assert beyond_tables.scientific(20_922_789_888_000) == "2.1\u00a0×\u00a010¹³"
+    assert beyond_tables.scientific(5.04e-10) == "5.0\u00a0×\u00a010⁻¹⁰"

@@ -1,0 +1,235 @@
+"""The claims: each verdict is derived anew from `results/` and compared with the stated one."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ROOT
+
+from insdel import paper, results, tables
+from insdel.claims import (
+    CANNOT,
+    CLAIMS,
+    HOLDS,
+    NOT,
+    PART,
+    VERDICTS,
+    Finding,
+    cern,
+    data,
+    derive,
+    disagreements,
+    records,
+    roar,
+    state,
+    stated,
+    theory,
+)
+from insdel.claims import bangalore as houses
+from insdel.claims.runs import IG, KS, RANDOM, D, I, Run, clustered_error, jackknife_correlation, larger
+from insdel.claims.sentences import SENTENCES
+from insdel.claims.verdict import MissingRecordError
+from insdel.cli import main
+
+BY_ID = {claim.id: claim for claim in CLAIMS}
+
+
+@pytest.fixture(scope="module")
+def findings() -> dict[str, Finding]:
+    return derive(CLAIMS)
+
+
+def test_every_verdict_is_the_stated_one(findings: dict[str, Finding]) -> None:
+    assert not disagreements(findings, stated())
+
+
+def test_there_are_many_claims_with_an_id_and_a_place_each() -> None:
+    assert len(CLAIMS) >= 35 and len(BY_ID) == len(CLAIMS) and paper.claims() == CLAIMS
+    assert all(claim.where and claim.statement for claim in CLAIMS)
+    assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in BY_ID)
+
+
+def test_every_finding_has_a_reason_and_evidence(findings: dict[str, Finding]) -> None:
+    for name, found in findings.items():
+        assert found.verdict in VERDICTS and found.because.strip(), name
+        assert found.evidence or found.verdict == CANNOT, name
+        judged = [figure.verdict for figure in found.figures if figure.verdict]
+        assert not (found.verdict == HOLDS and (NOT in judged or PART in judged)), name
+        assert not (found.verdict == NOT and HOLDS in judged), name
+
+
+def test_evidence_exists(findings: dict[str, Finding]) -> None:
+    for name, found in findings.items():
+        named = [e for e in found.evidence if not e.startswith(("symbolic: ", "counted: ", "insdel."))]
+        assert all(results.exists(record) for record in named) or found.verdict == CANNOT, name
+
+
+def test_sentences_lead_to_claims() -> None:
+    assert {claim for sentence in SENTENCES for claim in sentence.claims} <= set(BY_ID)
+    for where in ("abstract", "conclusion"):
+        assert sum(bool(sentence.claims) for sentence in SENTENCES if sentence.where == where) >= 8
+
+
+def test_no_statement_about_theory_is_refuted(findings: dict[str, Finding]) -> None:
+    assert {findings[claim.id].verdict for claim in theory.CLAIMS} == {HOLDS, PART}
+    assert all("erratum" in findings[c.id].because for c in theory.CLAIMS if findings[c.id].verdict == PART)
+
+
+def test_a_wrong_check_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = theory.settled([theory.Check("a", "", "", True), theory.Check("b", "", "", False)])
+    assert wrong.verdict == PART and theory.settled([theory.Check("a", "", "", False)]).verdict == NOT
+    table = records.table("data_facts").replace({"value": {1951.0: 1591.0}})
+    monkeypatch.setattr(records, "table", lambda name: table)
+    assert data.complete_rows().verdict == HOLDS
+
+
+def test_disagreements_name_both_verdicts() -> None:
+    lines = disagreements({"a": Finding(NOT, "Because."), "b": Finding(HOLDS, "")}, {"a": HOLDS, "b": HOLDS, "c": NOT})
+    assert len(lines) == 2 and HOLDS in lines[0] and NOT in lines[0] and lines[1].startswith("c: ")
+
+
+def test_state_writes_what_stated_reads(tmp_path: Path) -> None:
+    path = state({"a": Finding(PART, "")}, tmp_path / "stated.json")
+    assert stated(path) == {"a": PART} and stated(tmp_path / "none.json") == {}
+
+
+def fake(name: str, folder: Path, columns: dict, ends: list[tuple[int, int]]) -> None:
+    """A record of a comparison with given ABC / n per (method, mode)."""
+    rows = [
+        {"pair": pair, "method": method, "mode": mode, "auc": 0.0, "abc": 16 * value, "abc_per_feature": value}
+        for (method, mode), values in columns.items()
+        for pair, value in enumerate(values)
+    ]
+    facts = {"pair": range(len(ends)), "row": [a for a, _ in ends], "reference_row": [b for _, b in ends]}
+    pairs = pd.DataFrame({**facts, "differing": 16, "f_x": 1.0, "f_reference": 2.0})
+    for part, table in {name: pd.DataFrame(rows), f"{name}_pairs": pairs}.items():
+        table.to_parquet(folder / f"{part}.parquet")
+        (folder / f"{part}.json").write_text("{}")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of records."""
+    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
+    return tmp_path
+
+
+def test_numbers_of_a_run_are_those_of_plain_formulas(folder: Path) -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(3, 1, 40), rng.normal(2, 1, 40)
+    fake("cern_average", folder, {(KS, I): a, (IG, I): b}, [(k, -1) for k in range(40)])
+    run = Run("cern_average", tables.printed("cern", "average"))
+    assert run.mean((KS, I)) == pytest.approx((a.mean(), a.std(ddof=1) / np.sqrt(40)))
+    assert run.difference((KS, I), (IG, I)) == pytest.approx(((a - b).mean(), (a - b).std(ddof=1) / np.sqrt(40)))
+    value, se = run.ratio((KS, I), (IG, I))
+    draws = [rng.integers(40, size=40) for _ in range(4000)]
+    spread = np.std([a[d].mean() / b[d].mean() for d in draws])
+    assert value == pytest.approx(a.mean() / b.mean()) and se == pytest.approx(spread, rel=0.15)
+    assert run.correlation((KS, I), (IG, I))[0] == pytest.approx(np.corrcoef(a, b)[0, 1])
+    assert larger(run, (KS, I), (IG, I)).verdict == HOLDS and larger(run, (IG, I), (KS, I)).verdict == NOT
+
+
+def test_both_directions_of_a_pair_are_one_observation(folder: Path) -> None:
+    values = np.random.default_rng(0).normal(size=30)
+    ends = [(2 * k, 2 * k + 1) for k in range(30)]
+    fake("cern_one_to_one", folder, {(KS, I): [*values, *values]}, ends + [(b, a) for a, b in ends])
+    run = Run("cern_one_to_one", tables.printed("cern", "one_to_one"))
+    mean, se = run.mean((KS, I))
+    assert (mean, se) == pytest.approx((values.mean(), values.std(ddof=1) / np.sqrt(30)))
+    assert clustered_error(np.array([*values, *values]), np.arange(60)) < 0.75 * se
+
+
+def test_jackknife_error_of_a_correlation_is_the_textbook_one_for_normal_values() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=4000)
+    y = 0.6 * x + 0.8 * rng.normal(size=4000)
+    r, se = jackknife_correlation(x, y, np.arange(4000))
+    assert se == pytest.approx((1 - r**2) / np.sqrt(4000), rel=0.1)
+    twice = jackknife_correlation(np.tile(x, 2), np.tile(y, 2), np.tile(np.arange(4000), 2))
+    assert twice == pytest.approx((r, se))
+
+
+def test_a_planted_order_of_methods_is_found_and_its_opposite_refused(folder: Path) -> None:
+    rng = np.random.default_rng(2)
+    level = dict(zip(paper.SIX, (10, 9.8, 9.7, 0.2, 2, 9, 0), strict=True))
+    columns = {(m, mode): v + rng.normal(0, 0.1, 50) for m, v in level.items() for mode in (I, D)}
+    fake("cern_counterfactual", folder, columns, [(k, k + 100) for k in range(50)])
+    verdicts = {name: BY_ID[name].finding().verdict for name in
+                ("events-ks-first", "events-close-behind", "events-gradients-poor", "events-lime-nearly")}  # fmt: skip
+    assert set(verdicts.values()) == {HOLDS}
+    columns |= {(KS, mode): -columns[KS, mode] for mode in (I, D)}
+    fake("cern_counterfactual", folder, columns, [(k, k + 100) for k in range(50)])
+    cern._run.cache_clear()
+    assert BY_ID["events-ks-first"].finding().verdict == NOT
+    cern._run.cache_clear()
+
+
+def test_missing_records_name_their_command(folder: Path) -> None:
+    for claim in (*cern.CLAIMS, *roar.CLAIMS, *houses.CLAIMS):
+        found = claim.finding()
+        assert found.verdict == CANNOT and "To make it: `" in found.because, claim.id
+    with pytest.raises(MissingRecordError, match="python -m insdel.record cern average genuine"):
+        records.load("cern_genuine_average_charges")
+    with pytest.raises(ValueError, match="no command is known"):
+        records.command("moon")
+
+
+def test_bends_of_planted_losses(folder: Path) -> None:
+    share = np.array([0, 0.5, 1])
+    rows = [
+        {"input": "features", "ranking": ranking, "fraction": s, "removed": 2 * s, "share": s, "replicate": k,
+         "loss": loss + 0.001 * k * (0.5 - abs(s - 0.5)), "r2": 0.0}
+        for ranking, middle in {KS: 0.5, IG: 1.0, f"{KS}_signed": 0.5, f"{IG}_signed": 0.0, RANDOM: 0.5}.items()
+        for s, loss in zip(share, (0.0, middle, 1.0), strict=True)
+        for k in range(5)
+    ]  # fmt: skip
+    for name in roar.DATA:
+        pd.DataFrame(rows).to_parquet(folder / f"{name}.parquet")
+        (folder / f"{name}.json").write_text("{}")
+    assert roar.bends("roar_cern", KS).mean() == pytest.approx(0, abs=0.01)
+    assert roar.bends("roar_cern", IG).mean() == pytest.approx(0.25, abs=0.01)
+    verdicts = {claim.id: claim.finding().verdict for claim in roar.CLAIMS}
+    assert verdicts["roar-straight"] == PART and verdicts["roar-ig-houses"] == HOLDS
+    assert verdicts["roar-redundancy"] == CANNOT and verdicts["roar-comparable"] == NOT
+
+
+def test_the_command_exits_with_1_when_records_and_statements_disagree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from insdel import claims_report
+
+    few = [BY_ID[name] for name in ("houses-complete", "events-phi")]
+    monkeypatch.setattr(claims_report, "CLAIMS", few)
+    monkeypatch.setattr(claims_report, "stated", lambda: {"houses-complete": NOT, "events-phi": PART})
+    assert main(["claims"]) == 0
+    told = capsys.readouterr().out
+    assert "2 claims: 0 holds, 1 holds in part, 1 does not hold" in told and "ours 1,951, paper 1,591" in told
+    assert main(["claims", "--verdict", NOT, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["id"] for row in rows] == ["houses-complete"] and rows[0]["figures"][0]["ours"] == 1951
+    monkeypatch.setattr(claims_report, "stated", lambda: {"houses-complete": HOLDS, "events-phi": PART})
+    assert main(["claims", "--chapter", "walk"]) == 1
+    assert "!! houses-complete: stated “holds”, but the records say “does not hold”" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["--verdict", "perhaps"], ["--chapter", "nowhere"]])
+def test_misuse_of_the_command_is_explained(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", *arguments]) == 2
+    assert "needs one of" in capsys.readouterr().err
+
+
+def test_another_records_folder_gives_other_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in (ROOT / "results").glob("bangalore*"):
+        shutil.copy(path, tmp_path)
+    table = pd.read_parquet(tmp_path / "bangalore.parquet")
+    swap = {KS: IG, IG: KS}
+    table.assign(method=table["method"].replace(swap)).to_parquet(tmp_path / "bangalore.parquet")
+    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
+    assert BY_ID["houses-ks-ig"].finding().verdict == HOLDS
+    assert BY_ID["houses-ks-first"].finding().verdict == PART

@@ -1,0 +1,71 @@
+"""The page of claims in a real browser: filters, links, keyboard, no scripts, phones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from test_browser import address, browser, open_page  # noqa: F401  fixtures
+
+from insdel.claims import CLAIMS, stated
+
+pytestmark = pytest.mark.browser
+PAGE = "book/claims.html"
+
+
+def counted(page: Any) -> tuple[int, int]:
+    """How many claims the page says it shows, and how many folded ones are to be seen."""
+    told = page.locator(".claims-filter output").inner_text()
+    return int(told.split()[0]), page.locator(".claim-card:visible").count()
+
+
+def test_filters_show_what_was_asked_for(open_page: Any) -> None:  # noqa: F811
+    page = open_page(PAGE)
+    assert counted(page) == (len(CLAIMS), len(CLAIMS))
+    page.select_option("#claims-verdict", label="✗ does not hold")
+    expected = sum(verdict == "does not hold" for verdict in stated().values())
+    assert counted(page) == (expected, expected) and "verdict=does+not+hold" in page.url
+    page.select_option("#claims-chapter", label="data")
+    assert 0 < counted(page)[0] < expected
+    page.locator(".claims-filter button").click()
+    page.wait_for_function(f"document.querySelector('.claims-filter output').textContent.startsWith('{len(CLAIMS)}')")
+
+
+def test_an_address_can_hold_a_filter_and_words_narrow_it(open_page: Any) -> None:  # noqa: F811
+    page = open_page(f"{PAGE}?chapter=houses")
+    own = sum(claim.chapter == "bangalore" for claim in CLAIMS)
+    assert counted(page)[0] == own
+    page.fill("#claims-words", "vanilla")
+    assert 0 < counted(page)[0] < own
+
+
+def test_the_keyboard_reaches_the_filters(open_page: Any) -> None:  # noqa: F811
+    page = open_page(PAGE)
+    page.focus("#claims-verdict")
+    reached = []
+    for _ in range(3):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.id || document.activeElement.type"))
+    assert reached == ["claims-chapter", "claims-words", "reset"]
+
+
+def test_a_link_opens_its_claim(open_page: Any) -> None:  # noqa: F811
+    page = open_page(f"{PAGE}#claim-houses-complete")
+    page.wait_for_function("document.querySelectorAll('.claim-card[open]').length === 1")
+    assert "1,951" in page.locator(".claim-card[open]").inner_text()
+
+
+@pytest.mark.parametrize("path", [PAGE, "book/errata.html"])
+def test_both_pages_fit_a_phone(open_page: Any, path: str) -> None:  # noqa: F811
+    page = open_page(path, width=390)
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_without_scripts_there_is_a_plain_table(browser: Any, address: str) -> None:  # noqa: F811
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{address}/{PAGE}")
+    assert page.locator(".claims-list tbody tr").count() == len(CLAIMS)
+    assert page.locator(".claims-filter").count() == 0
+    context.close()

@@ -1,0 +1,95 @@
+"""The page of claims, as text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from insdel import claims_page as page
+from insdel.claims import CLAIMS, HOLDS, VERDICTS, Figure, Finding
+from insdel.claims.sentences import SENTENCES
+from insdel.claims.verdict import WORDS, above
+
+TEXT = (ROOT / "book" / "claims.md").read_text(encoding="utf-8")
+CHAPTERS = [path.stem for path in (ROOT / "notebooks").glob("[0-9]*.md")]
+
+
+@pytest.fixture(scope="module")
+def made() -> str:
+    figures = (above("|a| of b", 0.0768, 0.0101, 0.0, 0.057, 0.007), Figure("c", 1951, None, 1591))
+    findings = {claim.id: Finding(VERDICTS[k % 4], "Why $|u|$.", figures) for k, claim in enumerate(CLAIMS)}
+    return page.claims_page(TEXT, findings, CHAPTERS)
+
+
+def test_every_claim_is_on_the_page_twice_and_can_be_linked(made: str) -> None:
+    for claim in CLAIMS:
+        assert made.count(f"(claim-{claim.id})=") == 1
+        assert made.count(f"<claim-{claim.id}>`") >= 1
+    assert "% claims:" not in made
+
+
+def test_every_link_has_a_target(made: str) -> None:
+    targets = set(re.findall(r"^\(([\w-]+)\)=$", made, re.MULTILINE))
+    inside = set(re.findall(r"<(claim[\w-]*)>`", made))
+    assert inside <= targets
+    labels = {re.search(r"^\(([\w-]+)\)=", (ROOT / "notebooks" / f"{name}.md").read_text(), re.MULTILINE)[1]
+              for name in CHAPTERS}  # fmt: skip
+    known = {label for label, (file, _) in page.CHAPTERS.items() if file in CHAPTERS}
+    assert known <= labels
+
+
+def test_chapters_that_are_not_in_the_build_are_not_linked() -> None:
+    context = page.Context({}, ["08_bangalore"])
+    assert context.chapter("bangalore") == "{ref}`houses <bangalore>`" and context.chapter("cern") == "events"
+    assert {claim.chapter for claim in CLAIMS} <= set(page.CHAPTERS)
+
+
+def test_counts_add_up(made: str) -> None:
+    rows = re.findall(r"^\| \*\*all\*\* \| (.+) \|$", made, re.MULTILINE)[0].replace("*", "").split(" | ")
+    assert int(rows[-1]) == len(CLAIMS) == sum(int(cell) for cell in rows[:-1])
+
+
+def test_numbers_stand_side_by_side(made: str) -> None:
+    plain = made.replace("\N{NO-BREAK SPACE}", " ")
+    assert r"| \|a\| of b | 0.0570 ± 0.0070 | 0.077 ± 0.010 | +1.6 | > 0 | ✓ |" in plain
+    assert "| c | 1,591 | 1,951 |  |  |  |" in made
+
+
+def test_sentences_and_limits_are_there(made: str) -> None:
+    assert all(sentence.text in made for sentence in SENTENCES)
+    assert sum(line.startswith("- “") for line in page.limits().splitlines()) == len(WORDS) + 1
+
+
+@pytest.mark.parametrize(
+    ("value", "se", "text"),
+    [(0.07683, 0.0101, "0.077 ± 0.010"), (-18.535, 0.215, "−18.54 ± 0.21"), (6170.2, 288.7, "6,170 ± 289"),
+     (None, None, ""), (79932.0, None, "79,932"), (1.0, 0.0, "1"), (-0.5, float("nan"), "−0.5")],
+)  # fmt: skip
+def test_numbers_are_rounded_to_their_error(value: float | None, se: float | None, text: str) -> None:
+    assert page.number(value, se) == text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def test_markdown_becomes_plain_text() -> None:
+    assert page.plain("See {ref}`erratum 1 <erratum-1>`: $|u|$ `x`.") == "See erratum 1: |u| x."
+
+
+def test_an_unknown_block_is_refused() -> None:
+    with pytest.raises(ValueError, match="'nothing'.*counts"):
+        page.fill("% claims: nothing", {"counts": lambda: ""})
+
+
+def test_pages_are_derived_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "build" / "cache").mkdir(parents=True)
+    (tmp_path / "stage" / "book").mkdir(parents=True)
+    calls = []
+    monkeypatch.setattr(page, "derive", lambda claims: calls.append(1) or {c.id: Finding(HOLDS, "") for c in claims})
+    for _ in range(2):
+        for name, text in {"claims": "% claims: counts", "errata": "% errata: typographic"}.items():
+            (tmp_path / "stage" / "book" / f"{name}.md").write_text(text)
+        page.pages(tmp_path, tmp_path / "stage", [])
+    assert len(calls) == 1
+    assert "✓ holds" in (tmp_path / "stage" / "book" / "claims.md").read_text()
+    assert "depsite" in (tmp_path / "stage" / "book" / "errata.md").read_text()

@@ -1,0 +1,220 @@
+"""Notebooks for students and teachers: nbgrader's rules, no solution given away, every teacher's cell runs."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import nbformat
+import pytest
+from conftest import ROOT
+
+from insdel import cli, course
+from insdel.exercises import EXERCISES, TOPICS
+from insdel.judge import STUB
+
+topics = pytest.mark.parametrize("topic", TOPICS)
+versions = pytest.mark.parametrize("solved", [False, True], ids=["student", "teacher"])
+
+YES_OR_NO = {"type": "boolean"}
+NBGRADER_3 = {  # nbgrader's metadata of a cell, version 3, as nbgrader/nbgraderformat/v3.json has it
+    "type": "object",
+    "properties": {
+        "schema_version": {"type": "integer", "minimum": 3, "maximum": 3},
+        "grade": YES_OR_NO,
+        "locked": YES_OR_NO,
+        "solution": YES_OR_NO,
+        "task": YES_OR_NO,
+        "grade_id": {"type": "string", "pattern": r"^[a-zA-Z0-9_\-]*$"},
+        "points": {"type": "number", "minimum": 0},
+        "checksum": {"type": "string", "minLength": 32, "maxLength": 32},
+        "cell_type": {"type": "string", "enum": ["raw", "code", "markdown"]},
+    },
+    "required": ["schema_version", "grade", "locked", "solution"],
+    "additionalProperties": False,
+}
+
+
+def facts(cell: Any) -> dict[str, Any]:
+    return dict(cell.metadata.nbgrader)
+
+
+def cleared(source: str) -> str:
+    """What nbgrader makes of a solution cell: the stub, indented, in place of each marked region."""
+    lines, inside = [], False
+    for line in source.split("\n"):
+        if line.strip() == "### BEGIN SOLUTION":
+            inside = True
+            lines += [line[: line.index("#")] + stub for stub in STUB.split("\n")]
+        elif line.strip() == "### END SOLUTION":
+            inside = False
+        elif not inside:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+@topics
+@versions
+def test_every_cell_follows_nbgraders_schema(topic: str, solved: bool) -> None:
+    notebook = course.notebook(topic, solved)
+    nbformat.validate(notebook)
+    for cell in notebook.cells:
+        found = facts(cell)
+        jsonschema.validate(found, NBGRADER_3)
+        assert found["cell_type"] == cell.cell_type and not found["task"]
+        assert found["grade_id"], "needed where a cell is graded, locked or a solution"
+        assert ("points" in found) == found["grade"], "points where there is a grade, and only there"
+        if cell.cell_type == "markdown":
+            assert found["grade"] == found["solution"], "nbgrader refuses Markdown that is only one of them"
+
+
+def test_ids_are_unique_in_the_whole_course() -> None:
+    ids = [facts(cell)["grade_id"] for topic in TOPICS for cell in course.notebook(topic, False).cells]
+    assert len(set(ids)) == len(ids)
+
+
+@topics
+@versions
+def test_each_exercise_has_question_answer_and_check(topic: str, solved: bool) -> None:
+    cells = {facts(cell)["grade_id"]: cell for cell in course.notebook(topic, solved).cells}
+    for one in course.topic_exercises(topic):
+        answer, checked = cells[one.name], cells[f"{one.name}-check"]
+        assert facts(answer)["solution"] and not facts(answer)["locked"] and not facts(answer)["grade"]
+        assert facts(checked)["locked"] and facts(checked)["points"] == one.points
+        assert checked.source == f'check("{one.name}", {one.name})'
+        question = cells[f"{one.name}-question"]
+        assert one.prompt in question.source and one.expected in question.source
+        assert (f"{one.name}-figure" in cells) == (one.figure is not None)
+
+
+@topics
+def test_students_get_what_nbgrader_would_release(topic: str) -> None:
+    student, teacher = (course.notebook(topic, solved) for solved in (False, True))
+    assert [cleared(cell.source) for cell in teacher.cells] == [cell.source for cell in student.cells]
+    assert [cell.metadata for cell in teacher.cells] == [cell.metadata for cell in student.cells]
+
+
+@topics
+def test_students_get_no_solution(topic: str) -> None:
+    text = nbformat.writes(course.notebook(topic, False))
+    source = "\n".join(cell.source for cell in course.notebook(topic, False).cells)
+    assert "SOLUTION" not in text and "The check knows these mistakes" not in text
+    for one in EXERCISES.values():
+        for line in one.body.splitlines():
+            assert len(line.strip()) <= 12 or line.strip() not in source, (one.name, line)
+        assert not any(message in source for message in one.task.mistakes)
+
+
+@topics
+def test_teachers_get_solution_and_mistakes(topic: str) -> None:
+    cells = {facts(cell)["grade_id"]: cell.source for cell in course.notebook(topic, True).cells}
+    for one in course.topic_exercises(topic):
+        assert all(line.strip() in cells[one.name] for line in one.body.splitlines())
+        assert all(f"# - {message}" in cells[one.name] for message in one.task.mistakes)
+
+
+@topics
+def test_expected_figures_are_pictures(topic: str) -> None:
+    drawn = [one.name for one in course.topic_exercises(topic) if one.figure is not None]
+    cells = course.notebook(topic, False).cells
+    attached = {facts(c)["grade_id"]: c["attachments"] for c in cells if "attachments" in c}
+    assert set(attached) == {f"{name}-question" for name in drawn}
+    for files in attached.values():
+        assert base64.b64decode(files["expected.png"]["image/png"]).startswith(b"\x89PNG")
+
+
+@topics
+def test_teachers_cells_run_and_their_checks_pass(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    space: dict[str, Any] = {}
+    for cell in course.notebook(topic, True).cells:
+        if cell.cell_type == "code":
+            exec(cell.source, space)
+    passed = re.findall(r"^(\w+): right, in all", capsys.readouterr().out, re.MULTILINE)
+    assert passed == [one.name for one in course.topic_exercises(topic)]
+
+
+def test_a_kernel_shows_the_student_words_instead_of_a_traceback() -> None:
+    """In a real kernel: no answer yet, then a wrong one, then the solution."""
+    from nbclient import NotebookClient
+
+    student = course.notebook("parts", False)
+    student.cells = student.cells[:5]
+    code = [cell for cell in student.cells if cell.cell_type == "code"]
+    for attempt in ("def dividend(values, u):\n    return 0.0", EXERCISES["dividend"].solved):
+        student.cells += [nbformat.v4.new_code_cell(attempt), nbformat.v4.new_code_cell(code[-1].source)]
+    NotebookClient(student, timeout=120, kernel_name="python3", allow_errors=True).execute()
+    empty, wrong, right = (student.cells[k].outputs[-1] for k in (4, 6, 8))
+    assert empty.ename == wrong.ename == "NotYet"
+    words = "dividend, not yet: there is no answer yet. Write yours in place of `raise NotImplementedError()`."
+    assert " ".join(" ".join(empty.traceback).split()) == words
+    assert "needed       25" in "\n".join(wrong.traceback) and "File" not in "\n".join(wrong.traceback)
+    assert right.text == "dividend: right, in all 6 cases.\n"
+
+
+def test_a_solution_that_fails_stops_the_course() -> None:
+    broken = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("raise ValueError('seven')")])
+    with pytest.raises(RuntimeError, match="a solution of the course fails: ValueError: seven"):
+        course.execute(broken)
+
+
+def test_the_course_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(course, "execute", lambda solved: solved)
+    said: list[str] = []
+    written = course.write_course(tmp_path, "https://github.com/me/mine", said.append)
+    assert {str(path.relative_to(tmp_path)) for path in written} == {
+        f"{kind}/{k:02d}_{topic}.ipynb" for kind in ("student", "teacher") for k, topic in enumerate(TOPICS, start=1)
+    }
+    for path in written:
+        stored = nbformat.read(path, as_version=4)
+        nbformat.validate(stored)
+        assert ("BEGIN SOLUTION" in path.read_text(encoding="utf-8")) == (path.parent.name == "teacher")
+        assert 'pip install -q "insdel @ git+https://github.com/me/mine"' in stored.cells[1].source
+    assert len(said) == len(TOPICS)
+
+
+def test_the_command_writes_where_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[Path] = []
+    monkeypatch.setattr(course, "write_course", lambda folder, address, say: asked.append(folder) or [folder / "a"])
+    monkeypatch.chdir(ROOT)
+    assert cli.main(["course", "-o", str(tmp_path)]) == 0
+    assert cli.main(["course"]) == 0
+    assert asked == [tmp_path, ROOT / "build" / "course"]
+    assert capsys.readouterr().out.splitlines()[0] == str(tmp_path / "a")
+
+
+def test_make_course_calls_the_command() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    assert re.search(r"^course:.*\n\t\$\(BIN\)/insdel course$", makefile, re.MULTILINE)
+    assert re.search(r"^\.PHONY:.*\bcourse\b", makefile, re.MULTILINE)
+
+
+GUIDE = ROOT / "book" / "course.md"
+
+
+def test_the_guide_names_exercises_that_exist_and_leaves_none_out() -> None:
+    text = GUIDE.read_text(encoding="utf-8")
+    table = re.findall(r"^\| \d \|.*$", text.split("## A week")[1], re.MULTILINE)
+    named = [name for name in re.findall(r"`(\w+)`", "\n".join(table)) if name in EXERCISES]
+    assert sorted(named) == sorted(EXERCISES), "each exercise once in the week's plan"
+    lesson = text.split("## A lesson of 90 minutes")[1].split("\n## ")[0]
+    used = re.findall(r"exercises? ((?:`\w+`(?:, | and )?)+)", lesson)
+    assert used and all(name in EXERCISES for group in used for name in re.findall(r"`(\w+)`", group))
+
+
+def test_the_lesson_takes_90_minutes() -> None:
+    lesson = GUIDE.read_text(encoding="utf-8").split("## A lesson of 90 minutes")[1].split("\n## ")[0]
+    minutes = [int(number) for number in re.findall(r"^\| (\d+) min \|", lesson, re.MULTILINE)]
+    assert len(minutes) >= 5 and sum(minutes) == 90
+
+
+def test_each_day_has_one_notebook_and_its_exercises() -> None:
+    rows = re.findall(r"^\| \d \|.*$", GUIDE.read_text(encoding="utf-8").split("## A week")[1], re.MULTILINE)
+    for row, (number, topic) in zip(rows, enumerate(TOPICS, start=1), strict=True):
+        assert f"| {number} |" in row and f"`{number:02d}_{topic}`" in row
+        named = [name for name in re.findall(r"`(\w+)`", row) if name in EXERCISES]
+        assert named == [one.name for one in course.topic_exercises(topic)]

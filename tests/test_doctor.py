@@ -1,0 +1,141 @@
+"""`insdel doctor`: every line is OK or says what to do, and the lines tell the truth."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import namedtuple
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from insdel import datasets, doctor, durations, results
+from insdel.doctor import Finding, examine, report
+
+
+@pytest.fixture
+def book(tiny_book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A book without real data, records and builds."""
+    for name in ("INSDEL_DATA", "INSDEL_REPOSITORY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
+    return tiny_book
+
+
+def found(book: Path) -> dict[str, Finding]:
+    return {finding.what: finding for finding in examine(book)}
+
+
+def test_every_line_is_ok_or_says_what_to_do(book: Path) -> None:
+    lines, healthy = report(book)
+    assert healthy
+    for line in lines:
+        assert line.startswith("OK  ") or (line.startswith("--  ") and "→" in line), line
+    what = [line[4:].split(":")[0] for line in lines]
+    assert {"Python", "torch", "versions", "device", "data, bangalore", "data, cern", "disk", "time, smoke",
+            "time, quick", "time, paper", "browser"} <= set(what)  # fmt: skip
+
+
+def test_versions_are_compared_with_the_lock(book: Path) -> None:
+    assert "no requirements.lock" in found(book)["versions"].found
+    good = [f"{name}=={version(name).split('+')[0]}" for name in ("numpy", "torch", "PyYAML")]
+    lock = book / "requirements.lock"
+    lock.write_text("# exact\n" + "\n".join(good) + "\n")
+    assert found(book)["versions"] == Finding("versions", "3 of 3 as in requirements.lock", "", False)
+    lock.write_text("\n".join([*good[1:], "numpy==0.1", "no-such-package==3"]) + "\n")
+    finding = found(book)["versions"]
+    assert finding.found == (f"2 of 4 as in requirements.lock; other versions: numpy {version('numpy')} (lock: 0.1); "
+                             "missing: no-such-package")  # fmt: skip
+    assert "make setup" in finding.remedy and not finding.needed
+
+
+def test_missing_packages_are_needed(book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "BOOK_PACKAGES", ("papermill", "no-such-package"))
+    lines, healthy = report(book)
+    assert not healthy and '!!  no-such-package: missing  →  pip install "insdel[book]"' in lines
+
+
+def test_data_sets_are_listed_one_by_one(book: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert "INSDEL_DATA is not set" in found(book)["real data"].found
+    simulated = found(book)["data, cern"]
+    assert "simulated" in simulated.found and simulated.remedy and not simulated.needed
+    entry = {"name": "cern", "found": "/data/dielectron.csv", "sha_ok": True, "get": "download it"}
+    monkeypatch.setenv("INSDEL_DATA", str(tmp_path))
+    monkeypatch.setattr(datasets, "available", lambda: [entry])
+    assert found(book)["data, cern"] == Finding("data, cern", "real: /data/dielectron.csv", "", False)
+    monkeypatch.setattr(datasets, "available", lambda: [entry | {"sha_ok": False}])
+    assert "not the published file" in found(book)["data, cern"].remedy
+    monkeypatch.setenv("INSDEL_DATA", str(tmp_path / "nowhere"))
+    assert found(book)["real data"].needed and "data, cern" not in found(book)
+
+
+@pytest.mark.parametrize(("free", "healthy", "short"), [(50, True, ""), (1.5, True, "paper"), (0.2, False, "quick")])
+def test_disk(book: Path, monkeypatch: pytest.MonkeyPatch, free: float, healthy: bool, short: str) -> None:
+    usage = namedtuple("usage", "free")(free * 2**30)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    finding = found(book)["disk"]
+    assert f"{free:.1f} GiB free" in finding.found and short in finding.remedy
+    assert bool(finding.remedy) == bool(short) and report(book)[1] == healthy
+
+
+def run_of(book: Path) -> Callable[..., None]:
+    """A function that puts an executed chapter into the cache."""
+    folder = book / "build" / "cache"
+    folder.mkdir(parents=True)
+
+    def put(name: str, key: str, profile: str, seconds: float, **parameters: object) -> None:
+        facts = {"profile": profile, "seconds": seconds, "parameters": parameters}
+        text = json.dumps({"cells": [], "metadata": {"insdel": facts}, "nbformat": 4, "nbformat_minor": 5})
+        (folder / f"{name}-{key}.ipynb").write_text(text)
+
+    return put
+
+
+ADD = {"count": 3, "scale": 0.5, "seed": 1, "words": ["a", "b"], "loud": False, "title": "sum", "limit": None}
+
+
+def test_times_come_from_runs_with_the_profiles_own_parameters(book: Path) -> None:
+    assert found(book)["time, quick"].found == "not known yet" and "finds out" in found(book)["time, quick"].remedy
+    put = run_of(book)
+    put("01_add", "a", "quick", 30, **ADD)
+    put("01_add", "b", "quick", 999, **{**ADD, "count": 1000})  # a reader's own run
+    put("01_add", "c", "smoke", 7, **{**ADD, "count": 2})
+    put("02_draw", "d", "quick", 70, points=4)
+    table = durations.measured(book).set_index(["profile", "chapter"])["seconds"]
+    assert table.to_dict() == {("quick", "01_add"): 30, ("smoke", "01_add"): 7, ("quick", "02_draw"): 70}
+    lines = found(book)
+    assert lines["time, quick"].found == "2 min for 2 of 2 chapters, measured here"
+    assert lines["time, smoke"].found == "7 s for 1 of 2 chapters, measured here"
+    assert lines["time, paper"].found == "not known yet"
+
+
+def test_times_are_recorded_and_used_elsewhere(
+    book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(book)
+    assert durations.main() == 1 and "nothing to record" in capsys.readouterr().out
+    put = run_of(book)
+    put("01_add", "a", "quick", 30, **ADD)
+    put("02_draw", "d", "quick", 90, points=4)
+    assert durations.main() == 0 and "quick: 2 chapters" in capsys.readouterr().out
+    shutil.rmtree(book / "build")
+    told = found(book)["time, quick"].found
+    assert told.startswith("2 min for 2 of 2 chapters, recorded on ") and "cores" in told
+    about = {"command": "python -m insdel.record bangalore", "seconds": 5400.0}
+    for name in ("bangalore", "bangalore_curves"):  # two tables of one run
+        results.save(name, results.load("build_times")[0], about)
+    assert found(book)["time, paper"].found == "not known yet; 1.5 h for the recorded full-size runs"
+
+
+def test_durations_in_words() -> None:
+    assert [durations.say(s) for s in (5, 89, 90, 5399, 5400, 36000)] == ["5 s", "89 s", "2 min", "90 min", "1.5 h",
+                                                                          "10.0 h"]  # fmt: skip
+
+
+def test_the_real_repository_can_be_examined() -> None:
+    lines = {finding.what: finding for finding in examine(ROOT)}
+    assert "as in requirements.lock" in lines["versions"].found

@@ -1,0 +1,150 @@
+"""Every exercise: its solution passes, its starter and all its mistakes fail with the words that help."""
+
+from __future__ import annotations
+
+import re
+from copy import deepcopy
+from itertools import combinations
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from conftest import ROOT
+from matplotlib.figure import Figure
+
+from insdel import exercises
+from insdel.course import SETUP
+from insdel.exercises import CHAPTERS, EXERCISES, TOPICS, Exercise, check, draw, example, find, look
+from insdel.exercises.base import REGISTERED, exercise
+from insdel.judge import WIDTH, NotYet, same, show
+
+each = pytest.mark.parametrize("one", EXERCISES.values(), ids=EXERCISES)
+MISTAKES = [(one.name, message) for one in EXERCISES.values() for message in one.task.mistakes]
+
+
+def compiled(source: str, name: str) -> Any:
+    """The function that a student's cell defines, after the notebook's first cell."""
+    space: dict[str, Any] = {}
+    exec(SETUP, space)
+    exec(source, space)
+    return space[name]
+
+
+def words(text: str) -> str:
+    """A text without its line breaks and columns."""
+    return " ".join(text.split())
+
+
+def test_there_are_enough_and_every_topic_has_some() -> None:
+    assert len(EXERCISES) >= 24
+    assert {one.topic for one in EXERCISES.values()} == set(TOPICS)
+    assert {one.chapter for one in EXERCISES.values()} == set(CHAPTERS)
+
+
+@each
+def test_the_solution_passes(one: Exercise) -> None:
+    assert look(one.name, one.solution).text == f"{one.name}: right, in all {len(one.task.cases)} cases."
+
+
+@each
+def test_the_solved_text_passes_in_a_notebook(one: Exercise) -> None:
+    assert "SOLUTION" not in one.solved and one.body.strip()
+    assert look(one.name, compiled(one.solved, one.name))
+
+
+@each
+def test_the_starter_fails_with_advice(one: Exercise) -> None:
+    verdict = look(one.name, compiled(one.starter, one.name))
+    assert not verdict and "there is no answer yet. Write yours in place of" in words(verdict.text)
+
+
+@each
+def test_the_starter_holds_the_question_but_not_the_answer(one: Exercise) -> None:
+    assert one.starter.count("# YOUR CODE HERE") == 1 and '"""' in one.starter
+    lines = {line.strip() for line in one.body.splitlines() if len(line.strip()) > 12}
+    assert lines and not any(line in one.starter + one.prompt for line in lines)
+
+
+@pytest.mark.parametrize(("name", "message"), MISTAKES)
+def test_every_mistake_is_told_by_its_name(name: str, message: str) -> None:
+    verdict = look(name, find(name).task.mistakes[message])
+    assert not verdict
+    assert f"{name}, not yet: {message} in the case {name}(" in words(verdict.text)
+    assert max(map(len, verdict.text.splitlines())) <= WIDTH
+
+
+@each
+def test_mistakes_can_be_told_apart(one: Exercise) -> None:
+    assert len(one.task.mistakes) >= 2
+    outputs = {m: [wrong(*deepcopy(case)) for case in one.task.cases] for m, wrong in one.task.mistakes.items()}
+    for (first, a), (second, b) in combinations(outputs.items(), 2):
+        assert not all(same(p, q) for p, q in zip(a, b, strict=True)), (first, second)
+
+
+@each
+def test_one_right_case_is_not_enough(one: Exercise) -> None:
+    """The expected result of the case that students see, returned always, must fail."""
+    shown = one.task.truth(*example(one.name))
+    assert not look(one.name, lambda *_: shown)
+
+
+@each
+def test_a_small_error_is_found(one: Exercise) -> None:
+    assert not look(one.name, lambda *case: np.asarray(one.solution(*case), dtype=float) + 1e-3)
+
+
+@each
+def test_what_is_shown_is_what_the_solution_gives(one: Exercise) -> None:
+    case, result = words(one.expected).split(" → ")
+    assert case.startswith(f"{one.name}({one.task.parameters[0]}=") and case.endswith(")")
+    assert result == words(show(one.solution(*example(one.name))))
+    assert max(map(len, one.expected.splitlines())) <= WIDTH
+    assert same(one.solution(*example(one.name)), one.task.truth(*example(one.name)))
+
+
+@pytest.mark.parametrize("name", [name for name, one in EXERCISES.items() if one.figure])
+def test_figures_draw_the_answer_and_leave_nothing_open(name: str) -> None:
+    before = plt.get_fignums()
+    assert isinstance(draw(name, find(name).solution), Figure)
+    assert plt.get_fignums() == before
+    with pytest.raises(NotYet, match="no answer yet"):
+        draw(name, compiled(find(name).starter, name))
+
+
+def test_check_prints_or_raises(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check("aul", find("aul").solution) is None
+    assert capsys.readouterr().out == "aul: right, in all 3 cases.\n"
+    with pytest.raises(NotYet, match="you forgot the ½"):
+        check("aul", lambda values: len(values) * (values[0] + values[-1]))
+
+
+def test_examples_are_copies() -> None:
+    example("hybrid")[0][:] = -1
+    assert (example("hybrid")[0] >= 0).all()
+
+
+def test_an_unknown_name_is_refused_with_a_guess() -> None:
+    with pytest.raises(ValueError, match="Did you mean 'curve'"):
+        find("curves")
+    with pytest.raises(ValueError, match="'aul' has no figure"):
+        draw("aul", find("aul").solution)
+
+
+def test_an_exercise_needs_a_chapter_and_its_marks() -> None:
+    with pytest.raises(ValueError, match="label"):
+        exercise("t", chapter="nowhere", prompt="", truth=abs, cases=list, mistakes={})
+    with pytest.raises(ValueError, match="needs its solution once"):
+        exercise("t", chapter="walk", prompt="", truth=abs, cases=list, mistakes={})(test_examples_are_copies)
+    assert "test_examples_are_copies" not in REGISTERED
+
+
+@pytest.mark.parametrize("label", CHAPTERS)
+def test_chapters_have_these_labels_and_titles(label: str) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "notebooks").glob("[0-9]*.md")]
+    titles = [found[1] for text in texts if (found := re.search(rf"^\({label}\)=\n# (.+)$", text, re.MULTILINE))]
+    assert titles == [CHAPTERS[label]]
+
+
+def test_every_public_helper_is_exported() -> None:
+    assert all(hasattr(exercises, name) for name in exercises.__all__)

@@ -1,0 +1,63 @@
+"""The how-to page: it fits a screen, and every snippet on it runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import numpy as np
+import pytest
+from conftest import ROOT
+
+import insdel
+from insdel.chapters import check_values, find_chapter, list_chapters, read_parameters
+from insdel.cli import parser, user_values
+
+PAGE = (ROOT / "book" / "howto.md").read_text(encoding="utf-8")
+SNIPPETS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_it_fits_a_screen() -> None:
+    assert len(PAGE.splitlines()) <= 65 and max(map(len, PAGE.splitlines())) <= 130
+
+
+@pytest.fixture(scope="module")
+def names() -> dict:
+    """What the snippets leave behind, run one after the other as a reader would."""
+    there: dict = {}
+    for snippet in SNIPPETS:
+        exec(compile(snippet, "howto.md", "exec"), there)
+    return there
+
+
+def test_the_snippets_run_and_say_what_they_claim(names: dict, capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(SNIPPETS) >= 6
+    assert names["X"].shape == (442, 10)
+    assert names["A"].shape == (20, 10) and names["walk"].shape == (20, 11)
+    np.testing.assert_allclose(names["A"][0], names["pair"].shapley())
+    best, mine = (insdel.abc(names["pair"].curve(order)) for order in
+                  (names["pair"].best_order(), insdel.order(names["A"][0])))  # fmt: skip
+    assert best >= mine >= names["pair"].expected_abc()
+    assert set(names["table"]["method"]) == {"kernel_shap", "random"}
+
+
+def test_the_table_of_advice_works(names: dict) -> None:
+    f, x, reference = names["f"], names["x"][:2], names["reference"][:2]
+    for text in re.findall(r"`options=(\{.*?\}\})`", PAGE):
+        options = eval(text)
+        [method] = options
+        if insdel.METHODS[method].needs_gradient:
+            insdel.explain(method, lambda z: (z**2).sum(1), x, reference, **options[method])
+        else:
+            insdel.compare(f, x, reference, [method], options=options)
+    assert "checkpoint" in insdel.compare.__kwdefaults__ and "scheduler" in insdel.compare.__kwdefaults__
+
+
+def test_commands_exist_and_their_parameters_too() -> None:
+    commands = [shlex.split(text)[1:] for text in re.findall(r"`(insdel [^`]+)`", PAGE)]
+    assert {command[0] for command in commands} == {"run", "doctor"}
+    for command in commands:
+        options = parser().parse_args(command)
+        if command[0] == "run":
+            chapter = find_chapter(list_chapters(ROOT), options.chapter)
+            check_values(read_parameters(chapter.read()), user_values(options))

@@ -1,0 +1,221 @@
+"""Distances to the data and what is earned there: closed forms and second implementations."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.distance import cdist
+
+import insdel
+from insdel import manifold, results
+from insdel.datasets.cern import NAMES
+from insdel.datasets.simulate_cern import simulate
+from insdel.experiments import prepare
+from insdel.manifold import Ruler, Size, amenities_apart, earned, hybrids, judged, limit, momentum_gap, nearest
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Two pairs of few events, with a network that hardly learned."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("INSDEL_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield prepare("cern", source="simulated", policy="one_to_one", rows=200, epochs=1, n_pairs=2)
+
+
+@pytest.fixture(scope="module")
+def ruler(small):
+    return Ruler.of(small)
+
+
+@pytest.fixture(scope="module")
+def steps(small, ruler):
+    return manifold.walks(small, ruler, chunk=1, progress=False)
+
+
+def test_nearest_is_nearest():
+    points, rows = RNG.normal(size=(700, 5)).astype(np.float32), RNG.normal(size=(90, 5)).astype(np.float32)
+    wanted = cdist(points, rows)
+    row, distance = nearest(points, rows)
+    assert np.array_equal(row, wanted.argmin(axis=1))
+    np.testing.assert_allclose(distance, wanted.min(axis=1), rtol=1e-5)
+    row, distance = nearest(rows, rows)
+    assert np.array_equal(row, np.arange(90)) and (distance == 0).all()
+    np.fill_diagonal(others := cdist(rows, rows), np.inf)
+    np.testing.assert_allclose(nearest(rows, rows, np.arange(90))[1], others.min(axis=1), rtol=1e-5)
+
+
+def test_events_have_no_momentum_gap_and_what_is_added_is_the_gap():
+    events = simulate(50)[list(NAMES)].to_numpy()
+    assert momentum_gap(events).max() < 1e-9
+    events[:, NAMES.index("E2")] += 3
+    events[:, NAMES.index("pz2")] -= 4
+    events[:, NAMES.index("px1")] += 1  # the other electron's gap is smaller
+    np.testing.assert_allclose(momentum_gap(events), 5)
+
+
+def test_sixteen_hybrids_of_two_events_obey_physics():
+    x, reference = simulate(2)[list(NAMES)].to_numpy()
+    taken = np.array(list(product([False, True], repeat=14)))
+    kinematic = [j for j, name in enumerate(NAMES) if not name.startswith("Q")]
+    points = np.tile(x, (len(taken), 1))
+    points[:, kinematic] = np.where(taken, reference[kinematic], x[kinematic])
+    assert (momentum_gap(points) < 1e-9).sum() == 4  # times four for the charges, which no identity contains
+
+
+def test_amenities_apart_counts_from_the_most_similar_row():
+    points, rows = RNG.integers(0, 2, (40, 9)), RNG.integers(0, 2, (25, 9))
+    wanted = [[(a != b).sum() for b in rows] for a in points]
+    assert np.array_equal(amenities_apart(points, rows), np.min(wanted, axis=1))
+
+
+def test_relative_distances_are_in_units_of_the_spacing():
+    rows = np.array([[0.0], [1.0], [2.0], [10.0], [14.0]], dtype=np.float32)
+    measured = Ruler(rows, lambda points: points[:, 0]).measure(np.array([[0.25], [15.0], [2.0], [0.25]]))
+    np.testing.assert_allclose(measured["distance"], [0.25, 1, 0, 0.25])
+    np.testing.assert_allclose(measured["relative"], [0.25, 0.25, 0, 0.25])
+    np.testing.assert_allclose(measured["violation"], [0.25, 15, 2, 0.25])
+
+
+def test_rulers_measure_what_their_data_asks_for(small, ruler):
+    rows, again = small.split.x_train, ruler.measure(small.split.x_train[:9])
+    assert len(ruler.rows) == len(np.unique(rows, axis=0)) and (again["distance"] == 0).all()
+    assert ruler.measure(small.x_test)["violation"].max() < 1e-3  # single precision
+    raw = small.x_test * small.split.scale + small.split.mean
+    np.testing.assert_allclose(ruler.violation(small.x_test), momentum_gap(raw))
+    assert limit(pd.DataFrame({"relative": range(101)}), level=0.9) == 90
+
+
+def test_hybrids_are_the_points_of_the_curve(small):
+    x, reference = small.pairs.x, small.pairs.reference
+    orders = np.stack([RNG.permutation(16), RNG.permutation(16)])
+    points = hybrids(x, reference, orders)
+    values = insdel.evaluate.predict(small.model, points.reshape(-1, 16)).reshape(2, 17)
+    np.testing.assert_allclose(values, insdel.curve(small.model, x, reference, orders), rtol=1e-6)
+
+
+def test_walks_are_those_of_the_methods(small, steps):
+    x, reference = small.pairs.x, small.pairs.reference
+    assert len(steps) == 2 * 4 * 2 * 17 and not steps.duplicated(["pair", "method", "mode", "step"]).any()
+    for mode in insdel.curves.MODES:
+        walk = steps.query("method == 'integrated_gradients' and mode == @mode")
+        orders = insdel.order(insdel.explain("integrated_gradients", small.model, x, reference), mode)
+        assert np.array_equal(walk.query("step > 0")["feature"].to_numpy().reshape(2, 16), orders)
+        wanted = insdel.curve(small.model, x, reference, orders)
+        np.testing.assert_allclose(walk["value"].to_numpy().reshape(2, 17), wanted, rtol=1e-4)
+    ends = steps[steps["step"].isin([0, 16])]
+    assert ends["violation"].max() < 1e-3 < steps.drop(ends.index)["violation"].min()
+
+
+def test_what_points_add_makes_up_the_area(steps, ruler, small):
+    inner = judged(steps, ruler.measure(small.x_test))
+    areas = inner.groupby(["method", "mode", "pair"])["excess"].sum()
+    for (method, mode, pair), part in steps.groupby(["method", "mode", "pair"]):
+        wanted = insdel.abc(part.sort_values("step")["value"].to_numpy(), mode, per_feature=True)
+        assert areas[method, mode, pair] == pytest.approx(wanted, abs=1e-4)
+    best, shap = (areas[name]["insertion"].mean() for name in ("best", "kernel_shap"))
+    assert best >= shap
+
+
+@pytest.fixture
+def told():
+    """Two pairs, two methods, four steps: straight lines from 0 to 4, raised where a point adds something."""
+    raised = {("a", 0): [0, 4, 8, 0, 0], ("a", 1): [0, 0, 4, 0, 0], ("b", 0): [0, 2, 2, 0, 0], ("b", 1): [0] * 5}
+    rows = [
+        {"policy": "p", "method": method, "mode": "insertion", "pair": pair, "step": step, "value": step + up,
+         "relative": 5.0 if step == 2 else 1.0, "distance": 1.0, "violation": 2.0 * step}
+        for (method, pair), walk in raised.items() for step, up in enumerate(walk)
+    ]  # fmt: skip
+    return pd.DataFrame(rows), pd.DataFrame({"relative": np.linspace(0, 2, 101)})
+
+
+def test_the_share_of_the_area_that_is_earned_off(told):
+    inner = judged(*told)
+    assert len(inner) == 4 * 3 and set(inner.loc[inner["off"], "step"]) == {2}
+    row = earned(inner).loc[("p", "a", "insertion")]
+    assert row["off"] == pytest.approx(1 / 3) and row["off_se"] == 0 and row["far"] == 1
+    assert row["abc"] == pytest.approx((3 + 1) / 2) and row["abc_off"] == pytest.approx((2 + 1) / 2)
+    assert row["share"] == pytest.approx(3 / 4) and row["violation"] == 4
+    assert row["share_se"] == pytest.approx(np.std([2 - 9 / 4, 1 - 3 / 4], ddof=1) / np.sqrt(2) / 2)
+
+
+def test_rankings_with_and_without_points_off(told):
+    row = manifold.ranking(judged(*told), "a", "b").loc[("p", "insertion")]
+    assert row["all"] == pytest.approx((3 - 1 + 1 - 0) / 2)
+    assert row["on"] == pytest.approx((1 - 0.5 + 0 - 0) / 2)
+    assert row["on_se"] == pytest.approx(np.std([0.5, 0], ddof=1) / np.sqrt(2))
+
+
+def test_profiles_are_quartiles_over_pairs(told):
+    found = manifold.profile(told[0], "value").query("method == 'a'").set_index("step")
+    assert found.loc[1, "median"] == 3 and found.loc[2, "low"] == 7 and found.loc[2, "high"] == 9
+
+
+def test_a_killed_run_goes_on_after_its_last_chunk(small, ruler, steps, tmp_path, monkeypatch):
+    manifold.walks(small, ruler, chunk=1, checkpoint=tmp_path, progress=False)
+    (tmp_path / "pairs_0000001.parquet").unlink()
+    run, asked = manifold.lattices, []
+    monkeypatch.setattr(manifold, "lattices", lambda f, x, *a, **o: asked.append(x) or run(f, x, *a, **o))
+    again = manifold.walks(small, ruler, chunk=1, checkpoint=tmp_path, progress=False)
+    assert len(asked) == 1 and np.array_equal(asked[0], small.pairs.x[1:])
+    pd.testing.assert_frame_equal(again, steps)
+    with pytest.raises(ValueError, match="another comparison: seed"):
+        manifold.walks(small, ruler, chunk=1, seed=1, checkpoint=tmp_path, progress=False)
+
+
+def test_the_tail_holds_every_pair_once(small, ruler):
+    found = manifold.tail(small, ruler, pairings=2, samples=64, progress=False)
+    assert len(found) == 2 * len(small.x_test) // 2
+    for _, part in found.groupby("pairing"):
+        assert sorted([*part["row"], *part["reference_row"]]) == list(range(len(small.x_test)))
+    row = found.iloc[3]
+    there = manifold.chosen_pairs(small, [int(row["row"])], [int(row["reference_row"])])
+    A = insdel.explain("kernel_shap", small.model, there.pairs.x, there.pairs.reference, samples=2**16)
+    exact = insdel.curve(small.model, there.pairs.x, there.pairs.reference, insdel.order(A))[0]
+    assert row["f_x"] == pytest.approx(exact[0]) and row["f_reference"] == pytest.approx(exact[-1])
+    assert row["insertion"] == pytest.approx(insdel.abc(exact, per_feature=True), rel=0.1)
+    few = manifold.extremes(found).set_index("what")["insertion"]
+    assert few["of one pairing"] == found.query("pairing == 0")["insertion"].max()
+    assert few["of all pairings"] == found["insertion"].max()
+
+
+@pytest.fixture
+def own_folders(tmp_path, monkeypatch):
+    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def test_records_say_where_they_come_from(own_folders):
+    manifold.record("cern", Size(pairs=1, rows=200, epochs=1))
+    found, about = results.load("manifold_cern")
+    assert set(found["policy"]) == {"counterfactual", "one_to_one", "average"} and len(found) == 3 * 4 * 2 * 17
+    assert about["command"] == "python -m insdel.manifold cern --pairs 1 --rows 200 --epochs 1"
+    assert "simulated" in about["data"]["what"] and len(results.load("manifold_cern_real")[0]) == 40
+    manifold.record("extreme", Size(rows=200, epochs=1, pairings=1))
+    found, about = results.load("manifold_extreme")
+    assert len(found) == about["pairs"] == 20
+    walks = results.load("manifold_extreme_walks")[0]
+    top = judged(walks, results.load("manifold_cern_real")[0]).query("method == 'kernel_shap' and mode == 'insertion'")
+    area = top[top["what"] == "of one pairing"]["excess"].sum()
+    assert area == pytest.approx(found["insertion"].max(), rel=0.1)  # exact there, sampled here
+
+
+def test_a_record_of_houses(own_folders):
+    manifold.record("bangalore", Size(pairs=1, epochs=1), source="simulated")
+    found = results.load("manifold_bangalore")[0]
+    assert len(found) == 4 * 2 * 39
+    about = json.loads((own_folders / "results" / "manifold_bangalore.json").read_text())
+    assert about["data"]["source"] == "simulated" and about["features"][0] == "Area"
+    inside = found[found["step"].between(1, 37)]
+    assert (inside["violation"] == inside["violation"].round()).all()
+
+
+def test_the_command_says_what_is_wrong(own_folders, capsys):
+    with pytest.raises(ValueError, match="no run 'mars'. The runs are: cern, extreme, bangalore"):
+        manifold.record("mars")
+    assert manifold.main(["cern", "--pairs", "-1", "--rows", "200", "--epochs", "1"]) == 2
+    assert "n_pairs must be at least 1" in capsys.readouterr().err

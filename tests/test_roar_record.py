@@ -1,0 +1,115 @@
+"""Tasks of remove and retrain: their rows and columns, and that a killed recording ends in the same record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from insdel import datasets, results, roar, roar_record, roar_tables, roar_tasks, stacked
+from insdel.roar_tasks import Size
+
+SMALL = Size(rows=120, epochs=1, replicates=2, samples=64)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch) -> Path:
+    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", roar_tasks.TASKS)
+def test_every_task_has_rows_and_a_plan(name: str) -> None:
+    dataset, split = roar_tasks.load(name, Size(rows=200), source="simulated")
+    assert dataset.source == "simulated" and len(dataset.features) == 200
+    plan = roar_tasks.plan(name)
+    assert plan.replicates == 5 and plan.fractions == roar.FRACTIONS
+    assert split.x_train.shape[1] == len(dataset.names)
+    small = roar_tasks.plan(name, SMALL)
+    assert (small.recipe.epochs, small.replicates, small.samples) == (1, 2, 64)
+
+
+def test_the_papers_tasks_have_the_papers_networks() -> None:
+    for name in ("bangalore", "cern"):
+        plan = roar_tasks.plan(name)
+        assert (plan.hyper, plan.recipe) == roar.models.choose(name)
+        assert set(plan.rankings) == set(roar.RANKINGS)
+    assert roar_tasks.TASKS["bangalore"].source == "real"
+
+
+def test_everything_follows_from_the_independent_columns() -> None:
+    """The eight dropped ones, and the target, are functions of the eight kept ones."""
+    full = datasets.load("cern", "simulated", n=300)
+    kept, _ = roar_tasks.load("cern_independent", Size(rows=300))
+    assert kept.names == roar_tasks.INDEPENDENT and len(kept.names) == 8
+    assert kept.binary == ("Q1", "Q2") and set(kept.standardise) == set(kept.names)
+    for i in "12":
+        pt, eta, phi = (kept.features[f"{name}{i}"] for name in ("pt", "eta", "phi"))
+        np.testing.assert_allclose(full.features[f"px{i}"], pt * np.cos(phi), atol=1e-9)
+        np.testing.assert_allclose(full.features[f"py{i}"], pt * np.sin(phi), atol=1e-9)
+        np.testing.assert_allclose(full.features[f"pz{i}"], pt * np.sinh(eta), atol=1e-9)
+        np.testing.assert_allclose(full.features[f"E{i}"], pt * np.cosh(eta), rtol=1e-6)
+
+
+def test_correlated_columns_are_dropped() -> None:
+    dataset, split = roar_tasks.load("bangalore_independent", Size(rows=600), source="simulated")
+    correlation = np.abs(np.corrcoef(split.x_train.astype(float).T)) - np.eye(len(dataset.names))
+    assert correlation.max() <= roar_tasks.CORRELATION
+    assert dataset.names[0] == "Area" and 10 < len(dataset.names) < 38
+    whole = datasets.split(datasets.load("bangalore", "simulated", n=600))
+    np.testing.assert_array_equal(split.test, whole.test)  # the same rows are held out
+
+
+def test_a_column_that_never_varies_is_dropped() -> None:
+    values = np.random.default_rng(0).normal(size=(50, 3))
+    features = pd.DataFrame({"a": values[:, 0], "same": 1.0, "copy": values[:, 0], "b": values[:, 1]})
+    names = tuple(features)
+    split = datasets.split(datasets.Dataset("t", features, features["b"], names, (), ("a",), "simulated", {}))
+    assert roar_tasks.uncorrelated(split) == ("a", "b")
+    assert roar_tasks.redundancy(split)["copy"] == pytest.approx(1)
+    assert roar_tasks.redundancy(split)["b"] < 0.2
+
+
+def test_planted_rows_and_their_copies() -> None:
+    once, twice = (roar_tasks.planted(500, copies) for copies in (1, 2))
+    assert once.names[:2] == ("x1", "x2") and len(once.names) == 12 and len(set(twice.names)) == 24
+    np.testing.assert_array_equal(once.target, twice.target)
+    np.testing.assert_array_equal(twice.features.to_numpy()[:, :12], twice.features.to_numpy()[:, 12:])
+    noise = once.target - once.features.to_numpy() @ roar_tasks.planted_weights()
+    assert noise.std() == pytest.approx(roar_tasks.PLANTED_NOISE, rel=0.1)
+
+
+def test_a_killed_recording_ends_in_the_same_record(folder: Path, monkeypatch, capsys) -> None:
+    arguments = ["planted_copied", "--rows", "120", "--epochs", "1", "--replicates", "2", "--samples", "64"]
+    real, calls = stacked.fit, []
+
+    def cut_off(*given, **options):
+        calls.append(1)
+        if len(calls) == 12:
+            raise OSError("killed")
+        return real(*given, **options)
+
+    monkeypatch.setattr(stacked, "fit", cut_off)
+    assert roar_record.main(arguments) == 2
+    assert "killed" in capsys.readouterr().err and not results.exists("roar_planted_copied")
+    assert roar_record.main(arguments) == 0
+    said = capsys.readouterr().out
+    assert "cells left" in said and "64 samples" in said and "50 steps" in said
+    table, about = results.load("roar_planted_copied")
+    grid = roar.cells(roar_tasks.plan("planted_copied", SMALL))
+    assert len(calls) == len(grid) - 1 + 1  # fraction 0 needs no stack; one cell was cut off and done again
+    monkeypatch.setattr(stacked, "fit", real)
+    whole = roar.run(roar_tasks.load("planted_copied", SMALL)[1], roar_tasks.plan("planted_copied", SMALL))
+    pd.testing.assert_frame_equal(table, roar_record.slim(whole))
+    assert about["command"] == "python -m insdel.roar_record " + " ".join(arguments)
+    assert about["parameters"]["threads"] == 1 and about["seconds"] > 0
+    assert "120 simulated rows" in roar_tables.told(about)
+
+
+def test_misuse_is_told(folder: Path) -> None:
+    with pytest.raises(ValueError, match="there is no task"):
+        roar_tasks.find("boston")
+    with pytest.raises(SystemExit):
+        roar_record.main(["boston"])

@@ -1,0 +1,125 @@
+"""Bends, leaks and verdicts on tables whose answers are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from insdel import roar_tables
+
+COUNTS = (0, 1, 5, 10)
+
+
+def rows(ranking: str, values: list[float], spread: float = 0.0, kind: str = "features") -> list[dict]:
+    """Losses at COUNTS of ten features (or one of them for a mask), shifted a little by replicate."""
+    counts = COUNTS if kind == "features" else COUNTS[1:2]
+    return [
+        {"input": kind, "ranking": ranking, "fraction": k / 10, "removed": k, "share": k / 10, "replicate": r,
+         "loss": value + spread * (r - 1) * (k not in (0, 10)), "r2": 0.0}
+        for k, value in zip(counts, values, strict=True) for r in range(3)
+    ]  # fmt: skip
+
+
+def table(spread: float = 0.001, **curves: list[float]) -> pd.DataFrame:
+    return pd.DataFrame([row for ranking, values in curves.items() for row in rows(ranking, values, spread)])
+
+
+STRAIGHT, EARLY, LATE = [1.0, 1.2, 2.0, 3.0], [1.0, 3.0, 3.0, 3.0], [1.0, 1.0, 1.0, 3.0]
+
+
+def test_areas_are_trapezoids_over_the_shares() -> None:
+    found = table(kernel_shap=EARLY, integrated_gradients=LATE, random=STRAIGHT)
+    shares = np.array(COUNTS) / 10
+    for ranking, values in {"kernel_shap": EARLY, "integrated_gradients": LATE}.items():
+        expected = np.trapezoid(values, shares) - 2.0  # the line from 1 to 3
+        np.testing.assert_allclose(roar_tables.areas(found, ranking).mean(), expected)
+    bends = roar_tables.bends(found)
+    np.testing.assert_allclose(bends.loc["random", "bend"], 0, atol=1e-12)
+    np.testing.assert_allclose(bends.loc["kernel_shap", "bend"], 0.5 - 0.05)  # 0.5 less the first step's triangle
+    np.testing.assert_allclose(bends.loc["integrated_gradients", "bend"], -0.25)
+    assert (bends["se"] > 0).all()
+
+
+def test_standard_errors_are_over_replicates() -> None:
+    found = table(spread=0.3, random=STRAIGHT)
+    values = roar_tables.bend(found, "random")
+    assert values.shape == (3,)
+    np.testing.assert_allclose(roar_tables.bends(found).loc["random", "se"], values.std(ddof=1) / np.sqrt(3))
+    pair = roar_tables.difference(table(kernel_shap=EARLY, random=STRAIGHT), "kernel_shap", "random")
+    np.testing.assert_allclose([pair["value"], pair["se"]], [0.45, 0], atol=1e-12)  # paired: the shifts cancel
+
+
+def test_losses_have_means_and_errors() -> None:
+    found = roar_tables.losses(table(spread=0.3, random=STRAIGHT)).set_index("fraction")
+    np.testing.assert_allclose(found["loss"], STRAIGHT)
+    np.testing.assert_allclose(found["se"], [0, 0.3 / np.sqrt(3), 0.3 / np.sqrt(3), 0])
+
+
+def test_verdicts() -> None:
+    found = table(
+        kernel_shap=EARLY, kernel_shap_signed=STRAIGHT, integrated_gradients=LATE, integrated_gradients_signed=LATE
+    )
+    verdict = roar_tables.claims(found)["verdict"]
+    assert verdict["nearly straight: Kernel SHAP, by size"] == "does not hold"
+    assert verdict["nearly straight: Kernel SHAP, signed"] == "holds"
+    assert verdict["nearly straight: IG, by size"] == "does not hold"  # late is as little straight as early
+    assert verdict["signed nearly as good as by size: Kernel SHAP"] == "does not hold"
+    assert verdict["signed nearly as good as by size: IG"] == "holds"
+    assert verdict["IG by size ahead of Kernel SHAP by size"] == "the opposite"
+    swapped = table(integrated_gradients=EARLY, kernel_shap=STRAIGHT)
+    assert roar_tables.claims(swapped)["verdict"]["IG by size ahead of Kernel SHAP by size"] == "holds"
+    unsure = roar_tables.claims(table(spread=1.0, kernel_shap=[1.0, 1.2 + 0.8, 2.4, 3.0]))["verdict"]
+    assert unsure.tolist() == ["undecided"]
+
+
+def test_a_rise_within_its_noise_is_called_noise() -> None:
+    found = table(kernel_shap=STRAIGHT, integrated_gradients=STRAIGHT)
+    assert not roar_tables.is_noise(found)
+    shaky = found.assign(loss=found["loss"] + 9.0 * (found["replicate"] - 1) * (found["removed"] == 10))
+    assert roar_tables.is_noise(shaky)
+    assert set(roar_tables.claims(shaky)["verdict"]) == {"noise"}
+    assert set(roar_tables.side_by_side({"shaky": shaky})["shaky"]) == {"noise"}
+    falling = found.assign(loss=-found["loss"])
+    assert roar_tables.is_noise(falling)
+    assert roar_tables.is_noise(found[found["replicate"] == 0])  # one training has no error to compare with
+
+
+def test_leaks_are_shares_of_the_rise() -> None:
+    masked = pd.DataFrame(rows("kernel_shap_signed", [1.5], kind="mask") + rows("random", [3.0], kind="mask"))
+    both = pd.concat([table(kernel_shap_signed=STRAIGHT, random=STRAIGHT), masked], ignore_index=True)
+    found = roar_tables.leaks(both).set_index("ranking")["undone"]
+    np.testing.assert_allclose(found["kernel_shap_signed"], 0.75)  # 1.5 of the 2 that were lost
+    np.testing.assert_allclose(found["random"], 0)
+    assert len(roar_tables.leaks(table(random=STRAIGHT))) == 0
+
+
+def test_tables_for_the_page() -> None:
+    found = table(random=STRAIGHT, kernel_shap=EARLY)
+    shown = roar_tables.summary(found, 1)
+    assert list(shown.index) == ["random", "Kernel SHAP, by size"]
+    assert shown.loc["random", 0.5] == "2.0 ± 0.0" and shown.loc["random", "bend"].startswith(("+0.00", "-0.00"))
+    beside = roar_tables.side_by_side({"a": found, "b": table(kernel_shap=LATE)})
+    assert list(beside.index) == ["Kernel SHAP, by size", "random"]
+    assert beside.loc["random", "b"] == "" and beside.loc["Kernel SHAP, by size", "b"].startswith("-0.25")
+
+
+def test_changes_between_runs() -> None:
+    runs = {"a": table(random=STRAIGHT, kernel_shap=EARLY), "b": table(random=LATE, kernel_shap=EARLY)}
+    found = roar_tables.changes(runs, [("a", "b"), ("a", "missing")]).loc[("a", "b")]
+    assert found.loc["random", "change"] == pytest.approx(-0.25) and found.loc["random", "verdict"] == "less bent"
+    assert found.loc["Kernel SHAP, by size", "verdict"] == "undecided"
+    one = roar_tables.bends(runs["a"]).loc["random", "se"], roar_tables.bends(runs["b"]).loc["random", "se"]
+    assert found.loc["random", "se"] == pytest.approx(np.hypot(*one))
+    assert roar_tables.changes(runs, [("b", "a")]).loc[("b", "a", "random"), "verdict"] == "more bent"
+    assert len(roar_tables.changes({"a": runs["a"]}, [("a", "b")])) == 0
+
+
+def test_missing_records_are_none(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
+    assert roar_tables.recorded("bangalore") is None
+
+
+@pytest.mark.parametrize("name", ["areas", "bend"])
+def test_shapes(name: str) -> None:
+    assert getattr(roar_tables, name)(table(random=STRAIGHT), "random").shape == (3,)
