@@ -101,3 +101,25 @@ def test_a_path_is_meant_from_where_the_command_is_given(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = parser().parse_args(["run", "cern", "-p", "path", "mine.csv", "--scheduler", "tcp://127.0.0.1:1"])
     assert user_values(options) == {"path": str(tmp_path / "mine.csv"), "scheduler": "tcp://127.0.0.1:1"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "figures"),
+    [
+        ([], None),  # as in the book
+        (["-p", "n_pairs", "50"], "live"),  # whoever changes a number wants to see what it does
+        (["-p", "n_pairs", "50", "-p", "figures", "recorded"], "recorded"),
+    ],
+)
+def test_figures_show_the_run_of_whoever_changes_a_parameter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], figures: str | None
+) -> None:
+    seen = {}
+
+    def run_one(root, chapter, values, *_):
+        seen.update(values)
+        return tmp_path / "notebook", tmp_path / "page"
+
+    monkeypatch.setattr("insdel.book.run_one", run_one)
+    assert main(["run", "cern", *arguments, "-o", str(tmp_path)]) == 0
+    assert seen.get("figures") == figures

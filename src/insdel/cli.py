@@ -84,15 +84,20 @@ def run_command(options: argparse.Namespace) -> None:
 
     root = _clone()
     chapter = find_chapter(list_chapters(root), options.chapter)
+    parameters = read_parameters(chapter.read())
     if options.list:
-        for parameter in read_parameters(chapter.read()).values():
+        for parameter in parameters.values():
             say(f"{parameter.name} = {parameter.default!r}  # {parameter.comment} ({parameter.kind})")
         return
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     output = (options.output or root / "runs" / chapter.name / stamp).resolve()
     if (output / "html").exists():
         raise ValueError(f"{output} holds a run already; runs are never overwritten. Name another with -o.")
-    notebook, page = run_one(root, chapter, user_values(options), output, options.profile, say)
+    values = user_values(options)
+    if values and "figures" in parameters and "figures" not in values:
+        say("figures = live: they show your run; -p figures recorded shows the recorded full-size one")
+        values["figures"] = "live"
+    notebook, page = run_one(root, chapter, values, output, options.profile, say)
     say(f"{notebook}\n{page}")
 
 
