@@ -116,6 +116,11 @@ def test_standing_beside_the_paper_counts_in_combined_standard_errors():
     assert ("deletion", "Kernel SHAP − Integrated Gradients") in shown.index
     cells = tables.compact(shown, 1).loc[("insertion", "Kernel SHAP")]
     assert cells.tolist() == ["0.7\u00a0±\u00a00.2", "0.6\u00a0±\u00a00.0", "+0.4"]
+    fewer = table[table["method"] == "kernel_shap"]
+    both = tables.several({"all": table, "one": fewer}, paper.table("bangalore"), 1)
+    assert list(both) == ["all", "one", "paper", "apart: all", "apart: one"] and list(both.index) == list(shown.index)
+    assert both.loc[("insertion", "Kernel SHAP")].tolist() == [cells["ours"], *cells["ours":], cells["apart"]]
+    assert both.loc[("deletion", "Integrated Gradients"), ["one", "apart: one"]].tolist() == ["", ""]
     said = tables.statements(table, {"up": (("kernel_shap", "insertion"), ("integrated_gradients", "insertion"))})
     assert said.loc["up", "difference"] == pytest.approx(0.1) and said.loc["up", "verdict"] == "holds"
 

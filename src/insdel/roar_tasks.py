@@ -20,7 +20,7 @@ from insdel.roar import BY_SIZE, Plan
 
 INDEPENDENT = tuple(f"{name}{i}" for i in (1, 2) for name in ("pt", "eta", "phi", "Q"))  # E and p follow from these
 CORRELATION = 0.5  # Bangalore: a column that correlates more than this with an earlier one is dropped
-CERN_ROWS = 6000
+CERN_ROWS = 16_000
 PLANTED_ROWS, PLANTED_FEATURES, PLANTED_DECAY, PLANTED_NOISE = 2000, 12, 0.75, 0.1
 PLANTED = (Hyper((64, 64), dropout=0.0, learning_rate=3e-3), Recipe(epochs=30, batch=128))
 

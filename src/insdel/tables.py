@@ -14,12 +14,13 @@ from insdel.summaries import summary
 
 Side = tuple[str, str]  # method and mode
 REFERENCES = {"best": "best of all orders", "expected": "mean of all orders"}
+POLICIES = {"one_to_one": "one-to-one"}
 CORRELATED = ("kernel_shap", "integrated_gradients")
 
 
 def title(method: str) -> str:
-    """The name of a method, or of a difference "a − b", as the paper prints it."""
-    names = {name: known.title for name, known in METHODS.items()} | REFERENCES
+    """The name of a method, of a difference "a − b", or of a policy, as the paper prints it."""
+    names = {name: known.title for name, known in METHODS.items()} | REFERENCES | POLICIES
     return " − ".join(names.get(part, part) for part in method.split(" − "))
 
 
@@ -61,6 +62,25 @@ def compact(shown: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
     theirs = [cell(*row) for row in shown[["paper", "paper se"]].to_numpy()]
     apart = ["" if np.isnan(value) else f"{value:+.1f}" for value in shown["apart"]]
     return pd.DataFrame({"ours": ours, "paper": theirs, "apart": apart}, index=shown.index)
+
+
+def several(found: Mapping[str, pd.DataFrame], printed: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
+    """Several runs of one experiment and the printed numbers, a column each, and how far each run is apart.
+
+    Parameters
+    ----------
+    found : name of a run → its table, from `compare`
+    printed : rows of `paper.table` for one policy
+
+    Returns
+    -------
+    DataFrame by test and method, cells "mean ± se"; empty where a run, or the paper, has no such method
+    """
+    parts = {name: compact(beside_paper(table, printed), digits) for name, table in found.items()}
+    columns = {name: part["ours"] for name, part in parts.items()}
+    columns["paper"] = pd.concat([part["paper"] for part in parts.values()]).groupby(level=[0, 1], sort=False).first()
+    columns |= {f"apart: {name}": part["apart"] for name, part in parts.items()}
+    return pd.concat(columns, axis=1, sort=False).fillna("").loc[columns["paper"].index]
 
 
 def printed(name: str, policy: str | None = None) -> pd.DataFrame:

@@ -39,6 +39,8 @@ def experiment_aggregate(table: pd.DataFrame, unit: str = "", bins: int = 30) ->
         row[0].set(xlabel=f"{mode} ABC / n{unit}", ylabel="pairs", title="Kernel SHAP")
         row[1].set(xlabel="Kernel SHAP", ylabel="IG", title=f"{mode}: IG over Kernel SHAP")
         row[2].set(xlabel=f"{mode} ABC / n{unit}", ylabel="pairs", title="random orders")
+        for panel in (row[0], row[2]):
+            panel.set_yscale("log")  # the few pairs of the tail are what matters
     return figure
 
 

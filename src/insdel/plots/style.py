@@ -74,6 +74,9 @@ def step_axis(axes: Axes, n: int, names: Sequence[str] | None = None) -> None:
 def panels_grid(rows: int, columns: int, width: float, height: float, **shared: Any) -> tuple[Figure, np.ndarray]:
     """Return a figure with rows and columns of panels, closed so that a notebook shows it once."""
     figure, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, **shared)
+    engine = figure.get_layout_engine()
+    if engine is not None:  # room between the labels of one row and the titles of the next
+        engine.set(h_pad=0.12)
     plt.close(figure)
     return figure, axes
 
