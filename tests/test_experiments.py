@@ -113,7 +113,7 @@ def test_standing_beside_the_paper_counts_in_combined_standard_errors():
     row = shown.loc[("insertion", "Kernel SHAP")]
     assert row["mean"] == pytest.approx(0.7) and row["se"] == pytest.approx(0.2) and row["paper"] == 0.628
     assert row["apart"] == pytest.approx((0.7 - 0.628) / np.hypot(0.2, 0.034))
-    assert ("deletion", "Kernel SHAP − Integrated Gradients") in shown.index
+    assert ("deletion", "Kernel SHAP − IG") in shown.index
     cells = tables.compact(shown, 1).loc[("insertion", "Kernel SHAP")]
     assert cells.tolist() == ["0.7\u00a0±\u00a00.2", "0.6\u00a0±\u00a00.0", "+0.4"]
     fewer = table[table["method"] == "kernel_shap"]
@@ -121,6 +121,9 @@ def test_standing_beside_the_paper_counts_in_combined_standard_errors():
     assert list(both) == ["all", "one", "paper", "apart: all", "apart: one"] and list(both.index) == list(shown.index)
     assert both.loc[("insertion", "Kernel SHAP")].tolist() == [cells["ours"], *cells["ours":], cells["apart"]]
     assert both.loc[("deletion", "Integrated Gradients"), ["one", "apart: one"]].tolist() == ["", ""]
+    live = tables.several({"live": table, "recorded": fewer}, paper.table("bangalore"), 1)
+    assert list(live) == ["live", "recorded", "paper", "apart"]
+    assert live.loc[("insertion", "Integrated Gradients"), "apart"] == ""
     said = tables.statements(table, {"up": (("kernel_shap", "insertion"), ("integrated_gradients", "insertion"))})
     assert said.loc["up", "difference"] == pytest.approx(0.1) and said.loc["up", "verdict"] == "holds"
 

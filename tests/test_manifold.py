@@ -139,6 +139,9 @@ def test_the_share_of_the_area_that_is_earned_off(told):
     assert row["off"] == pytest.approx(1 / 3) and row["off_se"] == 0 and row["far"] == 1
     assert row["abc"] == pytest.approx((3 + 1) / 2) and row["abc_off"] == pytest.approx((2 + 1) / 2)
     assert row["share"] == pytest.approx(3 / 4) and row["violation"] == 4
+    assert row["even"] == pytest.approx(1 / 3)  # both walks are off at one of three points
+    far = inner.assign(off=inner["off"] | (inner["pair"] == 0))  # now the walk with the larger area is off throughout
+    assert earned(far).loc[("p", "a", "insertion"), "even"] == pytest.approx((1 * 3 + 1 / 3 * 1) / 4)
     assert row["share_se"] == pytest.approx(np.std([2 - 9 / 4, 1 - 3 / 4], ddof=1) / np.sqrt(2) / 2)
 
 

@@ -43,7 +43,7 @@ def test_shares_are_drawn_over_shares() -> None:
         points = {bar.get_label(): bar.lines[0].get_xydata().tolist() for bar in panel.containers}
         assert panel.get_title() == mode
         assert points == {
-            f"average: {title}": [earned.loc[("average", method, mode), ["off", "share"]].tolist()]
+            f"average: {title}": [earned.loc[("average", method, mode), ["even", "share"]].tolist()]
             for method, title in TITLES.items()
         }
 

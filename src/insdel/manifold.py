@@ -239,8 +239,9 @@ def earned(inner: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame by (policy,) method and mode: off and off_se (share of the points), abc and abc_se (ABC / n), abc_off
-    (the part of it that points off the manifold add), share and share_se (abc_off / abc), far (share of the walks
-    that are off somewhere), relative and violation (medians)
+    (the part of it that points off the manifold add), share and share_se (abc_off / abc), even (what the share would
+    be if all points of a walk added the same), far (share of the walks that are off somewhere), relative and
+    violation (medians)
     """
     rows = {}
     for key, part in inner.groupby(_keys(inner), sort=False, observed=True):
@@ -250,7 +251,8 @@ def earned(inner: pd.DataFrame) -> pd.DataFrame:
         share, error = ratio(outside, area)
         rows[key] = {
             "off": off.mean(), "off_se": off.sem(), "abc": area.mean(), "abc_se": area.sem(),
-            "abc_off": outside.mean(), "share": share, "share_se": error, "far": (off > 0).mean(),
+            "abc_off": outside.mean(), "share": share, "share_se": error,
+            "even": (off * area).sum() / area.sum(), "far": (off > 0).mean(),
             "relative": part["relative"].median(), "violation": part["violation"].median(),
         }  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(_keys(inner))

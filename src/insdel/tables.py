@@ -19,8 +19,10 @@ CORRELATED = ("kernel_shap", "integrated_gradients")
 
 
 def title(method: str) -> str:
-    """The name of a method, of a difference "a − b", or of a policy, as the paper prints it."""
+    """The name of a method or a policy as the paper prints it; a difference "a − b" has the short one of IG."""
     names = {name: known.title for name, known in METHODS.items()} | REFERENCES | POLICIES
+    if " − " in method:
+        names |= {"integrated_gradients": "IG"}
     return " − ".join(names.get(part, part) for part in method.split(" − "))
 
 
@@ -65,11 +67,11 @@ def compact(shown: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
 
 
 def several(found: Mapping[str, pd.DataFrame], printed: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
-    """Several runs of one experiment and the printed numbers, a column each, and how far each run is apart.
+    """Several runs of one experiment and the printed numbers, a column each, and how far they are apart.
 
     Parameters
     ----------
-    found : name of a run → its table, from `compare`
+    found : name of a run → its table, from `compare`; how far "live" is apart is left out if there are others
     printed : rows of `paper.table` for one policy
 
     Returns
@@ -79,7 +81,8 @@ def several(found: Mapping[str, pd.DataFrame], printed: pd.DataFrame, digits: in
     parts = {name: compact(beside_paper(table, printed), digits) for name, table in found.items()}
     columns = {name: part["ours"] for name, part in parts.items()}
     columns["paper"] = pd.concat([part["paper"] for part in parts.values()]).groupby(level=[0, 1], sort=False).first()
-    columns |= {f"apart: {name}": part["apart"] for name, part in parts.items()}
+    judged = [name for name in parts if name != "live"] or ["live"]
+    columns |= {f"apart: {name}" if judged[1:] else "apart": parts[name]["apart"] for name in judged}
     return pd.concat(columns, axis=1, sort=False).fillna("").loc[columns["paper"].index]
 
 

@@ -39,7 +39,7 @@ def manifold_profile(
 
 
 def manifold_earned(earned: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Share of a method's ABC that points off the manifold add, over the share of its points that are off.
+    """Share of a method's ABC that points off the manifold add, over what it were if all points of a walk added alike.
 
     earned : from `manifold.earned`, with policies
     titles : method → its name, for the methods to show
@@ -47,15 +47,15 @@ def manifold_earned(earned: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     figure, panels = panels_row(2, 10.0, 4.0, sharey=True)
     policies = list(earned.index.get_level_values("policy").unique())
     for panel, mode in zip(panels, MODES, strict=True):
-        panel.plot([0, 1], [0, 1], "--", color=PALETTE["grey"], linewidth=1, label="no more than their share")
+        panel.plot([0, 1], [0, 1], "--", color=PALETTE["grey"], linewidth=1, label="no more than other points")
         for policy, color in zip(policies, COLORS, strict=False):
             for (method, title), marker in zip(titles.items(), "os^D", strict=False):
                 row = earned.loc[(policy, method, mode)]
                 style: dict[str, Any] = {"fmt": marker, "color": color, "markersize": 5, "elinewidth": 0.8}
                 label = f"{policy.replace('_', '-')}: {title}"
-                panel.errorbar(row["off"], row["share"], 2 * row["share_se"], 2 * row["off_se"], label=label, **style)
-        panel.set(title=mode, xlabel="share of the points that are off", xlim=(0, 1), ylim=(0, 1))
-    panels[0].set_ylabel("share of the ABC that they add")
+                panel.errorbar(row["even"], row["share"], 2 * row["share_se"], label=label, **style)
+        panel.set(title=mode, xlabel="if all points of a walk added alike", xlim=(0, 1), ylim=(0, 1))
+    panels[0].set_ylabel("share of the ABC from points off")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", fontsize="small")
     return figure
 
