@@ -23,6 +23,7 @@ from insdel.claims.verdict import (
     combine,
     equal,
     judge,
+    mostly,
     repeats,
     zero,
 )
@@ -128,3 +129,9 @@ def test_the_papers_own_numbers_fulfil_its_other_words():
     rows = paper.table("cern_policies").query("method == @KS")
     rows = rows.pivot_table(index="policy", columns="mode", values="mean")
     assert (rows["insertion"] / rows["deletion"]).min() >= LIMITS["much larger"]
+
+
+@pytest.mark.parametrize(("agree", "verdict"), [(0, NOT), (1, NOT), (2, PART), (3, PART), (4, HOLDS)])
+def test_a_table_holds_in_part_if_half_of_its_numbers_agree(agree: int, verdict: str) -> None:
+    figures = [repeats("a", 0.0 if k < agree else 9.0, 1.0, 0.0, 1.0) for k in range(4)]
+    assert mostly(judge([*figures, Figure("only shown", 1.0)])).verdict == verdict

@@ -30,13 +30,13 @@ def test_profiles_have_a_panel_per_policy_and_the_limit() -> None:
     assert [panel.get_title() for panel in figure.axes] == ["one-to-one", "average"]
     for panel, up in zip(figure.axes, (1, 2), strict=True):
         lines = {line.get_label(): line.get_ydata() for line in panel.lines}
-        assert list(lines["Kernel SHAP"]) == [up, 1 + up, 2 + up, 3 + up] and set(lines["99 % of real rows"]) == {2.5}
+        assert list(lines["Kernel SHAP"]) == [up, 1 + up, 2 + up, 3 + up] and set(lines["99 % of rows held out"]) == {2.5}
         assert len(panel.collections) == 2
 
 
 def test_shares_are_drawn_over_shares() -> None:
     index = pd.MultiIndex.from_product([["average"], TITLES, MODES], names=["policy", "method", "mode"])
-    shares = {"off": [0.1, 0.2, 0.3, 0.4], "share": [0.5, 0.6, 0.7, 0.8], "off_se": 0.01, "share_se": 0.02}
+    shares = {"even": [0.1, 0.2, 0.3, 0.4], "share": [0.5, 0.6, 0.7, 0.8], "share_se": 0.02}
     earned = pd.DataFrame(shares, index)
     figure = plots.manifold_earned(earned, TITLES)
     for panel, mode in zip(figure.axes, MODES, strict=True):

@@ -31,7 +31,7 @@ from insdel.experiments import POLICIES, Experiment, prepare
 from insdel.lattice import Lattice, lattices
 
 METHODS = ("kernel_shap", "integrated_gradients", "random", "best")
-LEVEL = 0.99  # share of real rows that count as on the manifold
+LEVEL = 0.99  # share of rows held out that count as on the manifold
 BATCH = 512  # points whose distances to all rows are in memory at a time
 SMALL = {"value": np.float32, "step": np.int8, "feature": np.int8}
 
@@ -113,7 +113,7 @@ class Ruler:
 
 
 def limit(real: pd.DataFrame, column: str = "relative", level: float = LEVEL) -> float:
-    """What a share `level` of real rows does not exceed: beyond it a point is off.
+    """What a share `level` of rows held out does not exceed: beyond it a point is off.
 
     real : of rows that the network was not fitted to, from `Ruler.measure`
     """

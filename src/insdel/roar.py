@@ -248,6 +248,8 @@ def run(
     loss, r2. The ends of the curves, trained once, are repeated for every ranking
     """
     store = Store(checkpoint, lambda: _identity(split, plan))
+    if report is not None and not _explained(store):
+        report(f"training the original network, and explaining it at {len(split.x_train) + len(split.x_test):,} rows")
     ranked, point = rank(split, plan, store), reference_point(split)
     grid, said = cells(plan), Left(report)
     for key, cell in enumerate(grid, start=len(PARTS)):
@@ -265,7 +267,7 @@ def rank(split: Split, plan: Plan, store: Store | None = None) -> Ranked:
     """Explain the original network at all rows, or find the attributions in the store."""
     store = store or Store(None, dict)
     point, rows = reference_point(split), {"train": split.x_train, "test": split.x_test}
-    if not all(store.has(key) for key in range(len(PARTS))):
+    if not _explained(store):
         model = original(split, plan)
         found = {part: attributions(model, x, point, plan) for part, x in rows.items()}
         for key, (part, method) in enumerate(PARTS):
@@ -273,6 +275,11 @@ def rank(split: Split, plan: Plan, store: Store | None = None) -> Ranked:
     kept = {pair: store.get(key).to_numpy() for key, pair in enumerate(PARTS)}
     train, test = ({method: kept[part, method] for method in METHODS} for part in rows)
     return Ranked(train, test, plan.seed)
+
+
+def _explained(store: Store) -> bool:
+    """Whether all attributions are there."""
+    return all(store.has(key) for key in range(len(PARTS)))
 
 
 class Left:

@@ -144,8 +144,9 @@ def record(name: str) -> tuple[pd.DataFrame, str] | None:
 
 def told(about: Mapping[str, Any]) -> str:
     """One line about a record: how many pairs, which data, when, how long."""
-    minutes = about["seconds"] / 60
+    minutes, parts = about["seconds"] / 60, about["hardware"].split(", ")
+    machine = parts[0].split(" (")[0] if parts[-1] == "no GPU" else parts[-1]
     return (
         f"recorded run of {about['date']}: {about['pairs']:,} pairs, {about['data']['what']}, "
-        f"R² {about['r2']:.3f}, {minutes:.1f} minutes on {about['hardware']}"
+        f"R² {about['r2']:.3f}, {minutes:.1f} minutes on {machine}"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 HOLDS = "holds"
 PART = "holds in part"
@@ -236,6 +236,13 @@ def judge(figures: Iterable[Figure], because: str = "", evidence: Iterable[str] 
     if len(judged) == 1 and verdict == NOT and judged[0].near:
         told = "The number is not on the claimed side, though within 2 standard errors of the limit."
     return Finding(verdict, f"{because} {told}".strip(), shown, tuple(dict.fromkeys(evidence)))
+
+
+def mostly(finding: Finding) -> Finding:
+    """The finding about a table, number by number: some agree by chance, so "in part" takes at least half of them."""
+    judged = [figure.verdict == HOLDS for figure in finding.figures if figure.verdict is not None]
+    few = finding.verdict == PART and 2 * sum(judged) < len(judged)
+    return replace(finding, verdict=NOT) if few else finding
 
 
 def counted(judged: list[Figure]) -> str:

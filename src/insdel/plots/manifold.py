@@ -30,7 +30,7 @@ def manifold_profile(
             part = profile[(profile["policy"] == policy) & (profile["method"] == method)]
             panel.plot(part["step"], part["median"], color=color, label=title)
             panel.fill_between(part["step"], part["low"], part["high"], color=color, alpha=0.15, linewidth=0)
-        panel.axhline(limit, color=PALETTE["grey"], linestyle="--", label="99 % of real rows")
+        panel.axhline(limit, color=PALETTE["grey"], linestyle="--", label="99 % of rows held out")
         panel.set(title=policy.replace("_", "-"), xlabel="features changed so far")
     panels[0].set_ylabel(ylabel)
     panels[0].set_ylim(bottom=0)
