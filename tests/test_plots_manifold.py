@@ -30,7 +30,8 @@ def test_profiles_have_a_panel_per_policy_and_the_limit() -> None:
     assert [panel.get_title() for panel in figure.axes] == ["one-to-one", "average"]
     for panel, up in zip(figure.axes, (1, 2), strict=True):
         lines = {line.get_label(): line.get_ydata() for line in panel.lines}
-        assert list(lines["Kernel SHAP"]) == [up, 1 + up, 2 + up, 3 + up] and set(lines["99 % of rows held out"]) == {2.5}
+        assert list(lines["Kernel SHAP"]) == [up, 1 + up, 2 + up, 3 + up]
+        assert set(lines["99 % of rows held out"]) == {2.5}
         assert len(panel.collections) == 2
 
 
