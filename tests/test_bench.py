@@ -92,6 +92,16 @@ def test_curves_agree_with_walking_step_by_step(bench, model, points) -> None:
     assert together.shape == (3, N + 1) and bench.difference(slow, together) < 1e-5
 
 
+def test_trainings_are_as_many_and_as_long(bench, monkeypatch) -> None:
+    asked: list[tuple] = []
+    monkeypatch.setattr(bench.stacked, "fit", lambda *data, seeds, epochs: asked.append((list(seeds), epochs)))
+    alone = lambda *data, seed, epochs, **_: asked.append(([seed], epochs))  # noqa: E731
+    monkeypatch.setattr(bench.models, "fit", alone)
+    for work in bench.trainings(400, 3, 2).values():
+        assert work() is None
+    assert asked == [([0, 1], 3), ([0], 3), ([1], 3)]
+
+
 def test_the_limit_is_all_of_the_networks_products(bench, model, monkeypatch) -> None:
     asked = []
     linear = lambda rows, weight, bias: asked.append((len(rows), *weight.shape))  # noqa: E731
