@@ -33,7 +33,7 @@ from insdel.claims import (
 )
 from insdel.claims import bangalore as houses
 from insdel.claims.runs import IG, KS, RANDOM, D, I, Run, clustered_error, jackknife_correlation, larger
-from insdel.claims.sentences import SENTENCES
+from insdel.claims.sentences import HEADLINES, SENTENCES
 from insdel.claims.verdict import MissingRecordError
 from insdel.cli import main
 
@@ -68,6 +68,11 @@ def test_evidence_exists(findings: dict[str, Finding]) -> None:
     for name, found in findings.items():
         named = [e for e in found.evidence if not e.startswith(("symbolic: ", "counted: ", "insdel."))]
         assert all(results.exists(record) for record in named) or found.verdict == CANNOT, name
+
+
+@pytest.mark.parametrize(("text", "verdicts"), HEADLINES)
+def test_what_we_say_in_short_is_what_the_verdicts_say(text: str, verdicts: dict[str, str]) -> None:
+    assert verdicts and {name: stated()[name] for name in verdicts} == verdicts, text
 
 
 def test_sentences_lead_to_claims() -> None:

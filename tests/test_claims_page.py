@@ -10,7 +10,7 @@ from conftest import ROOT
 
 from insdel import claims_page as page
 from insdel.claims import CLAIMS, HOLDS, VERDICTS, Figure, Finding
-from insdel.claims.sentences import SENTENCES
+from insdel.claims.sentences import HEADLINES, SENTENCES
 from insdel.claims.verdict import WORDS, above
 
 TEXT = (ROOT / "book" / "claims.md").read_text(encoding="utf-8")
@@ -60,6 +60,7 @@ def test_numbers_stand_side_by_side(made: str) -> None:
 
 def test_sentences_and_limits_are_there(made: str) -> None:
     assert all(sentence.text in made for sentence in SENTENCES)
+    assert all(text in made for text, _ in HEADLINES)
     assert sum(line.startswith("- “") for line in page.limits().splitlines()) == len(WORDS) + 1
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from insdel import results
 from insdel.cache import folder_hash
 from insdel.claims import CLAIMS, VERDICTS, Claim, Figure, Finding, derive
-from insdel.claims.sentences import SENTENCES, Sentence
+from insdel.claims.sentences import HEADLINES, SENTENCES, Sentence
 from insdel.claims.verdict import LEVEL, LIMITS, WORDS
 
 SYMBOLS = dict(zip(VERDICTS, ("✓", "◐", "✗", "–"), strict=True))
@@ -68,6 +68,7 @@ def claims_page(text: str, findings: Mapping[str, Finding], staged: Collection[s
     """
     context = Context(findings, staged)
     blocks = {
+        "headlines": lambda: headlines(context),
         "counts": lambda: counts(context),
         "limits": limits,
         "sentences": lambda: sentences(context),
@@ -108,6 +109,12 @@ def limits() -> str:
 def link(claim: str, context: Context) -> str:
     """A claim's verdict as a symbol, and its id as a link to the details."""
     return f"{SYMBOLS[context.findings[claim].verdict]} {{ref}}`{claim} <claim-{claim}>`"
+
+
+def headlines(context: Context) -> str:
+    """What was found, in a few sentences, each with the claims it rests on."""
+    rows = [f"- {text} ({', '.join(link(claim, context) for claim in claims)})" for text, claims in HEADLINES]
+    return "\n".join(rows)
 
 
 def sentences(context: Context) -> str:

@@ -1,8 +1,10 @@
-"""The sentences of the abstract and of the conclusion, each with the claims that it makes."""
+"""The sentences of the abstract and of the conclusion, each with the claims that it makes; and ours, in short."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from insdel.claims.verdict import CANNOT, HOLDS, NOT, PART
 
 
 @dataclass(frozen=True)
@@ -72,3 +74,30 @@ CONCLUSION = (
 
 SENTENCES = [Sentence(where, *row) for where, rows in (("abstract", ABSTRACT), ("conclusion",
     CONCLUSION)) for row in rows]
+
+
+# What we say in short, each with the verdicts it rests on: if one of them changes, a test fails and the text must.
+HEADLINES: tuple[tuple[str, dict[str, str]], ...] = (
+    ("**The theory holds**: the formula for the AUC, its mean over all orders, the example in which Shapley's order is "
+     "not the best, and the condition under which it is.",
+     {"theorem-1": HOLDS, "expected-abc": HOLDS, "shapley-not-best": HOLDS, "monotone": HOLDS}),
+    ("One statement needs a condition that is not in the paper: IG find the best order of a monotone function of a "
+     "*linear* score, not of every additive one.", {"monotone-ig": PART}),
+    ("**Kernel SHAP ranks best, and IG nearly as well**, on both data sets; together with DeepLIFT they leave LIME and "
+     "the gradients at $x$ behind.",
+     {"overall-ks-best": HOLDS, "overall-ig-nearly": PART, "overall-ig-sum": HOLDS, "events-same-ranking": HOLDS}),
+    ("**The order of the methods repeats, the level of the scores does not**: it moves with network and data. On the "
+     "events hardly a printed number comes back, on the houses most do.",
+     {"houses-table": PART, "events-table-2": NOT, "events-table-3": NOT}),
+    ("The tables print ABC divided by the number of features, not the sum that the text defines.",
+     {"tables-unit": NOT, "events-unit": NOT}),
+    ("Insertion and deletion agree where $x'$ is near $x$, and much less for other policies.",
+     {"events-diagonal": HOLDS, "events-correlations": PART, "events-wider-gap": HOLDS}),
+    ("IG is much faster where many features differ. On the houses few do, and exact Shapley values take fewer "
+     "evaluations than the paper's samples.", {"cost-ig-faster": HOLDS, "cost-ig-faster-houses": PART}),
+    ("**Remove and retrain does not give the paper's straight curves here**: by size, both methods lose accuracy at "
+     "once. Signed orders seem to lose little because *which* features are gone tells the network about the target.",
+     {"roar-straight": NOT, "roar-signed": NOT, "roar-expected": HOLDS}),
+    ("The table about the photo cannot be decided: in all of its rows deletion is above insertion, which is below "
+     "chance.", {"image-table": CANNOT}),
+)  # fmt: skip
