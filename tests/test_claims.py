@@ -61,7 +61,8 @@ def test_every_finding_has_a_reason_and_evidence(findings: dict[str, Finding]) -
         assert found.evidence or found.verdict == CANNOT, name
         judged = [figure.verdict for figure in found.figures if figure.verdict]
         assert not (found.verdict == HOLDS and (NOT in judged or PART in judged)), name
-        assert not (found.verdict == NOT and HOLDS in judged), name
+        few = judged.count(HOLDS) < len(judged) / 2 if "-table" in name else HOLDS not in judged
+        assert found.verdict != NOT or few, name  # of whole tables some numbers agree by chance
 
 
 def test_evidence_exists(findings: dict[str, Finding]) -> None:
