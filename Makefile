@@ -3,6 +3,9 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PROFILE ?= quick
 BIN := .venv/bin
 READY := .venv/.ready
+# the paper's picture: layer integrated gradients over 300 noisy baselines, six references
+ALBATROSS := --network b0 --label albatross --maps layer --references blurred mean white black noise farthest \
+  --baselines 300 --steps 20 --masks 2000 --step 224 --seed 0
 
 .PHONY: help setup book test bench paper course serve notebooks lock clean
 
@@ -32,13 +35,14 @@ bench: $(READY)  ## side by side with shap, shapiq and captum, as ratios
 
 paper: $(READY)  ## record the full-size runs anew, then build the book at full size (hours; resumable)
 	$(BIN)/python -m insdel.record all
-	$(BIN)/python -m insdel.facts
+	for what in data accuracy; do $(BIN)/python -m insdel.facts $$what || exit; done
 	$(BIN)/python -m insdel.beyond bangalore
 	for policy in counterfactual one_to_one average; do $(BIN)/python -m insdel.beyond cern $$policy || exit; done
 	$(BIN)/python -m insdel.binary_study
 	for part in cern extreme bangalore; do $(BIN)/python -m insdel.manifold $$part || exit; done
 	$(BIN)/python -m insdel.spend
 	$(BIN)/python -m insdel.roar_record all
+	$(BIN)/python -m insdel.images.study images_albatross Black_Footed_Albatross_0040_796066.jpg $(ALBATROSS)
 	$(BIN)/insdel book --profile paper
 	$(BIN)/insdel claims
 

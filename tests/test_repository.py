@@ -95,3 +95,26 @@ def test_public_names_need_one_import_only():
              "compare", "summary"]  # fmt: skip
     code = "import insdel\n" + "\n".join(f"insdel.{name}" for name in names)
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def paper_commands() -> set[str]:
+    """What `make paper` runs, loops and `all` written out."""
+    from insdel import record, roar_tasks
+
+    done = subprocess.run(["make", "-n", "paper"], cwd=ROOT, capture_output=True, text=True, check=True)
+    found = set()
+    for line in done.stdout.replace(".venv/bin/", "").splitlines():
+        loop = re.fullmatch(r"for (\w+) in (.+); do (.+) \|\| exit; done", line)
+        words, command = (loop[2].split(), loop[3]) if loop else ([""], line)
+        found |= {command.replace(f"${loop[1]}", word) if loop else command for word in words}
+    found |= {f"python -m insdel.record {' '.join(record.words(name))}" for name in record.NAMES}
+    return found | {f"python -m insdel.roar_record {task}" for task in roar_tasks.TASKS} | {"python -m insdel.facts"}
+
+
+def test_make_paper_repeats_every_record():
+    from insdel import results
+
+    repeated = {"make bench"} | paper_commands()
+    assert {"python -m insdel.record all", "python -m insdel.roar_record all"} <= repeated
+    assert {name: results.load(name)[1]["command"] for name in results.names()
+            if results.load(name)[1]["command"] not in repeated} == {}  # fmt: skip
