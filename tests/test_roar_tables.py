@@ -96,9 +96,11 @@ def test_leaks_are_shares_of_the_rise() -> None:
 
 def test_tables_for_the_page() -> None:
     found = table(random=STRAIGHT, kernel_shap=EARLY)
-    shown = roar_tables.summary(found, 1)
+    shown = roar_tables.summary(found)
+    small = roar_tables.summary(found.assign(loss=found["loss"] / 10))
     assert list(shown.index) == ["random", "Kernel SHAP, by size"]
-    assert shown.loc["random", 0.5] == "2.0 ± 0.0" and shown.loc["random", "bend"].startswith(("+0.00", "-0.00"))
+    assert shown.loc["random", 0.5] == "2.00 ± 0.00" and small.loc["random", 0.5] == "0.200 ± 0.000"
+    assert shown.loc["random", "bend"].startswith(("+0.00", "-0.00"))
     beside = roar_tables.side_by_side({"a": found, "b": table(kernel_shap=LATE)})
     assert list(beside.index) == ["Kernel SHAP, by size", "random"]
     assert beside.loc["random", "b"] == "" and beside.loc["Kernel SHAP, by size", "b"].startswith("-0.25")

@@ -146,9 +146,10 @@ def _small(value: Mapping[str, float], level: float, size: float) -> str:
     return "holds" if margin < -level else "does not hold" if margin > level else "undecided"
 
 
-def summary(table: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
+def summary(table: pd.DataFrame) -> pd.DataFrame:
     """Loss ± standard error per ranking (rows) and share (columns), and the bend: what a page shows."""
     found = losses(table)
+    digits = 3 if found["loss"].max() < 1 else 2
     cell = [f"{row.loss:.{digits}f} ± {row.se:.{digits}f}" for row in found.itertuples()]
     wide = found.assign(cell=cell).pivot_table(index="ranking", columns="fraction", values="cell", aggfunc="first")
     bent = bends(table).apply(lambda row: f"{row['bend']:+.2f} ± {row['se']:.2f}", axis=1)
@@ -207,5 +208,5 @@ def told(about: Mapping[str, Any]) -> str:
         f"recorded run of {about['date']}: {about['data']['what']}, R² {about['r2']:.3f}; "
         f"Kernel SHAP from {plan['samples']:,} samples{part}, IG in {plan['ig_steps']} steps; "
         f"{about['trainings']} trainings of {plan['recipe']['epochs']} epochs, "
-        f"{about['seconds'] / 60:.0f} minutes on {plan['threads']} of {about['hardware']}"
+        f"{about['seconds'] / 60:.0f} minutes on {plan['threads']} of {about['hardware'].split(' (')[0]}"
     )
