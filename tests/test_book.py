@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import nbformat
@@ -11,7 +12,7 @@ import yaml
 from bs4 import BeautifulSoup
 from conftest import ROOT, insdel, make_tiny_book
 
-from insdel.book import launch_options, publish
+from insdel.book import launch_options, publish, typeset
 from insdel.cache import chapter_key, folder_hash, surroundings
 from insdel.chapters import list_chapters
 
@@ -136,3 +137,14 @@ def test_no_address_no_buttons(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_plain_configuration_has_no_address() -> None:
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     assert "repository" not in config and "launch_buttons" not in config
+
+
+def test_a_draft_counts_references_that_lead_out_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remarks = "a.ipynb:1: WARNING: undefined label: 'walk'\n"
+    remarks += "b.ipynb:2: WARNING: duplicate name\nc: WARNING: label 'x' not found\n"
+    done = subprocess.CompletedProcess([], 0, "", remarks)
+    monkeypatch.setattr("insdel.book.subprocess.run", lambda *_, **__: done)
+    said: list[str] = []
+    typeset(tmp_path, False, said.append)
+    assert said[0] == "b.ipynb:2: WARNING: duplicate name"
+    assert said[1].startswith("2 references to chapters that are not part") and len(said) == 2

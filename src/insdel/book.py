@@ -24,6 +24,7 @@ from insdel.pairs import fill_address, repository_address
 from insdel.status import status_page
 
 Say = Callable[[str], None]
+ELSEWHERE = re.compile(r"undefined label|unknown document|label '.*' not found")  # a reference without its target
 
 
 class BuildError(RuntimeError):
@@ -209,7 +210,7 @@ def launch_options(address: str | None) -> dict[str, dict[str, Any]]:
 def typeset(folder: Path, strict: bool, say: Say = print) -> Path:
     """Run Jupyter Book on the staging tree `folder/stage` and return the folder of the pages.
 
-    `strict` turns every warning into an error; otherwise warnings are shown.
+    `strict` turns every warning into an error; otherwise warnings are shown, references that lead out of it counted.
     """
     source, work, log = folder / "stage", folder / "work", folder / "jupyter-book.log"
     shutil.rmtree(work, ignore_errors=True)
@@ -222,8 +223,12 @@ def typeset(folder: Path, strict: bool, say: Say = print) -> Path:
     problems = [line for line in remarks.splitlines() if "WARNING" in line or "ERROR" in line]
     if done.returncode:
         raise BuildError("\n".join([*(problems or remarks.splitlines()[-20:]), f"(all of it: {log})"]))
+    unknown = [line for line in problems if ELSEWHERE.search(line)]
     for line in problems:
-        say(line)
+        if line not in unknown:
+            say(line)
+    if unknown:
+        say(f"{len(unknown)} references to chapters that are not part of this build are plain text in it")
     return work / "_build" / "html"
 
 
