@@ -96,8 +96,8 @@ HEADLINES: tuple[tuple[str, dict[str, str]], ...] = (
     ("IG is much faster where many features differ. On the houses few do, and exact Shapley values take fewer "
      "evaluations than the paper's samples.", {"cost-ig-faster": HOLDS, "cost-ig-faster-houses": PART}),
     ("**Remove and retrain does not give the paper's straight curves here.** On the houses both methods lose accuracy "
-     "at once. On the events they are hardly better than random removal, and redundant columns are the reason: without "
-     "them they are far better. Signed orders lose little because *which* features are gone tells about the target.",
+     "at once. On the events they are hardly better than random removal; redundant columns are a part of the reason. "
+     "Signed orders lose little because *which* features are gone tells the network about the target.",
      {"roar-straight": NOT, "roar-signed": NOT, "roar-expected": HOLDS, "roar-redundancy": PART}),
     ("The table about the photo cannot be decided: in all of its rows deletion is above insertion, which is below "
      "chance.", {"image-table": CANNOT}),
