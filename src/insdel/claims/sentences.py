@@ -83,8 +83,8 @@ HEADLINES: tuple[tuple[str, dict[str, str]], ...] = (
      {"theorem-1": HOLDS, "expected-abc": HOLDS, "shapley-not-best": HOLDS, "monotone": HOLDS}),
     ("One statement needs a condition that is not in the paper: IG find the best order of a monotone function of a "
      "*linear* score, not of every additive one.", {"monotone-ig": PART}),
-    ("**Kernel SHAP ranks best, and IG nearly as well**, on both data sets; together with DeepLIFT they leave LIME and "
-     "the gradients at $x$ behind.",
+    ("**Kernel SHAP ranks best, and IG nearly as well**, on both data sets; gradients at $x$ alone, which know nothing "
+     "of $x'$, are far behind.",
      {"overall-ks-best": HOLDS, "overall-ig-nearly": PART, "overall-ig-sum": HOLDS, "events-same-ranking": HOLDS}),
     ("**The order of the methods repeats, the level of the scores does not**: it moves with network and data. On the "
      "events hardly a printed number comes back, on the houses most do.",
