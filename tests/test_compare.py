@@ -132,7 +132,7 @@ def test_a_killed_run_goes_on_to_the_same_table_to_the_bit(tmp_path):
 def slow_model(z):
     """A model slow enough that a worker can be killed in the middle of it."""
     time.sleep(0.1)
-    return np.tanh(z @ np.linspace(-1, 1, z.shape[1])) * z[:, 0]
+    return quick_model(z)
 
 
 def test_a_cluster_loses_a_worker_and_gives_the_same_table(tmp_path):
@@ -149,6 +149,38 @@ def test_a_cluster_loses_a_worker_and_gives_the_same_table(tmp_path):
         table = insdel.compare(slow_model, x, reference, ["kernel_shap", "random"], chunk=1, scheduler=address)
     assert (tmp_path / "killed").exists()
     assert_frame_equal(table, expected, check_exact=True)
+
+
+@pytest.mark.parametrize("fault", ["forgotten", "cancelled", "unreadable"])
+def test_what_a_cluster_loses_is_run_again(fault, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    rng = np.random.default_rng(8)
+    x, reference = rng.normal(size=(2, 3, 4))
+    expected = insdel.compare(quick_model, x, reference, ["kernel_shap"], chunk=1)
+    monkeypatch.setattr(sys.modules["insdel.compare"], "PATIENCE", 0.3)
+    submit, sent = distributed.Client.submit, []
+
+    def unreliable(client, *task, **options):
+        sent.append(task)
+        if len(sent) == 2 and fault == "forgotten":
+            return distributed.Future("nobody-knows-this-task", client)  # stays pending for ever
+        future = submit(client, *task, **options)
+        if len(sent) == 2 and fault == "cancelled":
+            future.cancel()
+        if len(sent) == 2 and fault == "unreadable":
+            monkeypatch.setattr(future, "result", lambda timeout: (_ for _ in ()).throw(TimeoutError()))
+        return future
+
+    monkeypatch.setattr(distributed.Client, "submit", unreliable)
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        table = insdel.compare(quick_model, x, reference, ["kernel_shap"], chunk=1, scheduler=client)
+    assert_frame_equal(table, expected, check_exact=True)
+    assert len(sent) == 3 + 1
+
+
+def quick_model(z):
+    return np.tanh(z @ np.linspace(-1, 1, z.shape[1])) * z[:, 0]
 
 
 def _kill_once(flag):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -117,18 +118,56 @@ def _here(chunks: list[Chunk]) -> Iterator[tuple[Chunk, pd.DataFrame]]:
         yield chunk, chunk.table()
 
 
+PATIENCE = 30.0  # seconds; an idle cluster that reports no result for so long has lost some
+
+
 def _on_cluster(chunks: list[Chunk], scheduler: Any) -> Iterator[tuple[Chunk, pd.DataFrame]]:
     """Run the chunks as tasks of a Dask cluster, in whatever order they finish; lost ones are run again."""
-    from distributed import Client, as_completed
+    from distributed import Client
 
     client = scheduler if isinstance(scheduler, Client) else Client(scheduler)
     try:
-        futures = {client.submit(Chunk.table, chunk, pure=False, retries=3): chunk for chunk in chunks}
-        for future, table in as_completed(futures, with_results=True):
-            yield futures[future], table
+        waiting = {_submit(client, chunk): chunk for chunk in chunks}
+        while waiting:
+            finished, lost = _sorted_out(client, list(waiting))
+            for future in finished:
+                try:
+                    table = future.result(timeout=PATIENCE)
+                except TimeoutError:  # finished, but the worker that had the table is gone
+                    lost.append(future)
+                else:
+                    yield waiting.pop(future), table
+            for future in lost:
+                chunk = waiting.pop(future)
+                waiting[_submit(client, chunk)] = chunk
     finally:
         if client is not scheduler:
             client.close()
+
+
+def _submit(client: Any, chunk: Chunk) -> Any:
+    """Send a chunk to the cluster; a task of its own, even if the same chunk was sent before."""
+    return client.submit(Chunk.table, chunk, pure=False, retries=3)
+
+
+def _sorted_out(client: Any, futures: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Wait for news, and return which of the futures are finished and which are lost.
+
+    `distributed.as_completed` would do, but it waits for ever if a message is lost together with a worker.
+    """
+    from distributed import wait
+
+    silent = False
+    try:
+        wait(futures, timeout=PATIENCE, return_when="FIRST_COMPLETED")
+    except TimeoutError:
+        busy = client.processing()  # worker → its tasks; without workers the tasks wait, and so do we
+        silent = bool(busy) and not any(busy.values())
+    except CancelledError:
+        pass
+    finished = [future for future in futures if future.status in ("finished", "error")]
+    lost = [future for future in futures if future.cancelled() or (silent and future not in finished)]
+    return finished, lost
 
 
 @dataclass(frozen=True)
