@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -146,7 +147,8 @@ def test_a_cluster_loses_a_worker_and_gives_the_same_table(tmp_path):
         client.run(lambda path: sys.path.insert(0, path), str(Path(__file__).parent))
         client.submit(_kill_once, tmp_path / "killed", retries=3)  # a worker process ends while chunks are under way
         address = cluster.scheduler_address
-        table = insdel.compare(slow_model, x, reference, ["kernel_shap", "random"], chunk=1, scheduler=address)
+        options = {"chunk": 1, "scheduler": address}
+        table = in_time(lambda: insdel.compare(slow_model, x, reference, ["kernel_shap", "random"], **options), 240)
     assert (tmp_path / "killed").exists()
     assert_frame_equal(table, expected, check_exact=True)
 
@@ -174,9 +176,19 @@ def test_what_a_cluster_loses_is_run_again(fault, monkeypatch):
     monkeypatch.setattr(distributed.Client, "submit", unreliable)
     options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-        table = insdel.compare(quick_model, x, reference, ["kernel_shap"], chunk=1, scheduler=client)
+        table = in_time(lambda: insdel.compare(quick_model, x, reference, ["kernel_shap"], chunk=1, scheduler=client))
     assert_frame_equal(table, expected, check_exact=True)
     assert len(sent) == 3 + 1
+
+
+def in_time(work, seconds=30):
+    """What the work returns; a test that would wait for ever fails instead."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(work()), daemon=True)
+    thread.start()
+    thread.join(seconds)
+    assert found, f"no table after {seconds} seconds"
+    return found[0]
 
 
 def quick_model(z):
