@@ -234,7 +234,12 @@ def test_auto_goes_from_folder_to_cache_to_simulator(alone, monkeypatch, tmp_pat
     (tmp_path / "data").mkdir()
     monkeypatch.setenv("INSDEL_DATA", str(tmp_path / "data"))
     written(tmp_path / "data", event_lines(25), "dielectron_first1000.csv")
+    written(tmp_path / "data", event_lines(22), "dielectron_sample_19979.csv")
     assert datasets.load("cern").provenance["rows_read"] == 20, "the full file comes before an excerpt"
+    (tmp_path / "cache" / "dielectron.csv").unlink()
+    assert datasets.load("cern").provenance["file"] == "dielectron_sample_19979.csv", "then the sample"
+    (tmp_path / "data" / "dielectron_sample_19979.csv").unlink()
+    assert datasets.load("cern").provenance["file"] == "dielectron_first1000.csv", "then the first rows"
     written(tmp_path / "data", event_lines(15), "dielectron.csv")
     assert datasets.load("cern").provenance["rows_read"] == 15
     assert datasets.load("cern", path=written(tmp_path, event_lines(12))).provenance["rows_read"] == 12
@@ -387,6 +392,16 @@ def test_real_cern():
 
 @real_data
 @needs_files
+def test_the_real_sample_comes_before_the_first_rows_and_says_what_it_is():
+    data = datasets.load("cern", source="real")
+    assert data.features.shape == (19979, 16) and data.target.mean() == pytest.approx(30.02, abs=0.01)
+    assert data.provenance["file"] == "dielectron_sample_19979.csv" and data.provenance["duplicates"] == 0
+    assert data.provenance["note"].startswith("a random 20 % of the full file: 19,979 of")
+
+
+@real_data
+@needs_files
 def test_available_with_files():
     table = {row["name"]: row for row in datasets.available()}
+    assert table["cern"]["sha_ok"] is True and table["cern"]["found"].endswith("dielectron_sample_19979.csv")
     assert table["bangalore"]["sha_ok"] is True and table["bangalore"]["source"] == "real"

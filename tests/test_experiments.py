@@ -62,6 +62,23 @@ def test_genuine_events_are_explained_by_a_network_of_simulated_ones(tmp_path, m
     assert np.allclose(one.pairs.reference[0], one.split.x_train.mean(axis=0), atol=1e-6)
 
 
+def test_a_sample_of_genuine_events_teaches_with_all_rows_that_are_not_inspected(tmp_path, monkeypatch):
+    from insdel.datasets import simulate_cern
+
+    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setitem(experiments.INSPECTED, "cern", 30)
+    monkeypatch.setattr(experiments, "ENOUGH", 200)
+    monkeypatch.setattr(experiments, "SAMPLE_EPOCHS", 2)
+    own = tmp_path / "events.csv"
+    simulate_cern.simulate(300, 7).to_csv(own, index=False)
+    one = experiments.prepare("cern", path=own, policy="average")
+    assert one.source == "300 real rows" and one.trained_on == "real"
+    assert len(one.split.x_train) == 270 and len(one.x_test) == len(one.pairs) == 30
+    assert not set(one.split.train) & set(one.split.test) and one.model.config["recipe"]["epochs"] == 2
+    monkeypatch.setattr(experiments, "FULL", 300)
+    assert len(experiments.prepare("cern", path=own, policy="average", epochs=1).split.x_train) == 240
+
+
 def test_evidence_adds_the_methods_that_figures_need(found, small):
     assert set(found.table["method"]) == {"deeplift", *evidence.NEEDED}
     gap = experiments.predict(small.model, small.pairs.reference) - experiments.predict(small.model, small.pairs.x)

@@ -115,7 +115,7 @@ def _record_experiment(name: str, size: Size, scheduler: Any) -> Path:
 
 def network(name: str) -> str:
     """File name of the fitted network that a record was made with."""
-    return f"{name.split('_')[0]}_network.safetensors"
+    return f"{'cern_genuine' if name.startswith('cern_genuine_') else name.split('_')[0]}_network.safetensors"
 
 
 def _facts(name: str, size: Size, experiment: Experiment, clock: Clock) -> dict[str, Any]:
