@@ -34,15 +34,15 @@ bench: $(READY)  ## side by side with shap, shapiq and captum, as ratios
 	$(BIN)/python benchmarks/bench.py
 
 paper: $(READY)  ## record the full-size runs anew, then build the book at full size (hours; resumable)
-	$(BIN)/python -m insdel.record all
-	for what in data accuracy; do $(BIN)/python -m insdel.facts $$what || exit; done
-	$(BIN)/python -m insdel.beyond bangalore
-	for policy in counterfactual one_to_one average; do $(BIN)/python -m insdel.beyond cern $$policy || exit; done
-	$(BIN)/python -m insdel.binary_study
-	for part in cern extreme bangalore; do $(BIN)/python -m insdel.manifold $$part || exit; done
-	$(BIN)/python -m insdel.spend
-	$(BIN)/python -m insdel.roar_record all
-	$(BIN)/python -m insdel.images.study images_albatross Black_Footed_Albatross_0040_796066.jpg $(ALBATROSS)
+	$(BIN)/python -m insdel.paper.records.runs all
+	for what in data accuracy; do $(BIN)/python -m insdel.paper.studies.data_facts $$what || exit; done
+	$(BIN)/python -m insdel.paper.studies.best_order bangalore
+	for policy in counterfactual one_to_one average; do $(BIN)/python -m insdel.paper.studies.best_order cern $$policy || exit; done
+	$(BIN)/python -m insdel.paper.studies.binary_ig
+	for part in cern extreme bangalore; do $(BIN)/python -m insdel.paper.studies.manifold $$part || exit; done
+	$(BIN)/python -m insdel.paper.studies.cost
+	$(BIN)/python -m insdel.paper.records.roar all
+	$(BIN)/python -m insdel.paper.studies.images.study images_albatross Black_Footed_Albatross_0040_796066.jpg $(ALBATROSS)
 	$(BIN)/insdel book --profile paper
 	$(BIN)/insdel claims
 

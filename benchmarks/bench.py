@@ -22,9 +22,11 @@ import shapiq
 import torch
 
 import insdel
-from insdel import datasets, models, results, stacked
 from insdel.evaluate import predict
-from insdel.experiments import prepare
+from insdel.paper import data as datasets
+from insdel.paper import networks, results
+from insdel.paper.networks import stacked
+from insdel.paper.studies.experiments import prepare
 
 ROOT = Path(__file__).resolve().parents[1]
 Work = Callable[[], np.ndarray | None]
@@ -151,7 +153,7 @@ def trainings(rows: int, epochs: int, replicates: int = 5) -> dict[str, Work]:
 
     def one_by_one() -> None:
         for seed in range(replicates):
-            models.fit(*data, seed=seed, device="cpu", progress=False, epochs=epochs)
+            networks.fit(*data, seed=seed, device="cpu", progress=False, epochs=epochs)
 
     return {"insdel, together": together, "one training at a time": one_by_one}
 
@@ -184,7 +186,7 @@ def growth(sizes: list[int]) -> list[dict]:
     rows = []
     for n in sizes:
         torch.manual_seed(0)
-        model = insdel.models.MLP(n, insdel.models.PAPER["cern"].neurons).eval().requires_grad_(False)
+        model = insdel.paper.networks.MLP(n, insdel.paper.networks.PAPER["cern"].neurons).eval().requires_grad_(False)
         work = lambda n=n, model=model: insdel.Lattice.evaluate(model, np.zeros(n), np.ones(n)).values  # noqa: E731
         work()
         best = min(seconds(work) for _ in range(2))
@@ -194,7 +196,7 @@ def growth(sizes: list[int]) -> list[dict]:
 
 MEMORY = """
 import re, sys, time, numpy as np, torch, insdel
-from insdel.models import MLP, PAPER
+from insdel.paper.networks.mlp import MLP, PAPER
 torch.manual_seed(0)
 model = MLP(16, PAPER["cern"].neurons).eval().requires_grad_(False)
 def mebibytes(what):  # not getrusage: its peak is inherited from the process that started this one

@@ -55,7 +55,7 @@ limit = None  # anything, or nothing
 
 ```{code-cell} ipython3
 from myst_nb import glue
-from insdel.chapters import record
+from insdel.book.chapters import record
 
 record(data="simulated", note="made up")
 total = scale * sum(range(count))
@@ -93,9 +93,9 @@ mystnb:
     caption: A line.
 ---
 import matplotlib.pyplot as plt
-from insdel import plots
+from insdel.paper import figures
 
-plots.use_style()
+figures.use_style()
 figure, axes = plt.subplots()
 axes.plot(range(points))
 plt.close(figure)
@@ -155,7 +155,7 @@ def tiny_book(tmp_path: Path) -> Path:
 
 def insdel(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command line in a process of its own, as a user does."""
-    command = [sys.executable, "-m", "insdel.cli", *arguments]
+    command = [sys.executable, "-m", "insdel.book.cli", *arguments]
     return subprocess.run(
         command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False
     )
@@ -183,7 +183,7 @@ def real_book(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def papers_network() -> torch.nn.Module:
     """The paper's sizes, shrunk, in float32, away from its initial weights."""
-    from insdel.models import MLP
+    from insdel.paper.networks.mlp import MLP
 
     torch.manual_seed(1)
     f = MLP(16, (64, 48, 16, 32), dropout=0.1)

@@ -11,7 +11,7 @@ from torch import nn
 
 from insdel import explain
 from insdel.attribution import completeness
-from insdel.models import MLP
+from insdel.paper.networks.mlp import MLP
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import torch
 from conftest import ROOT
 
 import insdel
-from insdel.models import MLP
+from insdel.paper.networks.mlp import MLP
 
 pytest.importorskip("shapiq", reason="the extra `bench` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # what the other libraries warn of is not ours to test
@@ -96,7 +96,7 @@ def test_trainings_are_as_many_and_as_long(bench, monkeypatch) -> None:
     asked: list[tuple] = []
     monkeypatch.setattr(bench.stacked, "fit", lambda *data, seeds, epochs: asked.append((list(seeds), epochs)))
     alone = lambda *data, seed, epochs, **_: asked.append(([seed], epochs))  # noqa: E731
-    monkeypatch.setattr(bench.models, "fit", alone)
+    monkeypatch.setattr(bench.networks, "fit", alone)
     for work in bench.trainings(400, 3, 2).values():
         assert work() is None
     assert asked == [([0, 1], 3), ([0], 3), ([1], 3)]

@@ -8,10 +8,22 @@ import pytest
 import torch
 
 import insdel
-from insdel import beyond, beyond_tables, results
-from insdel.beyond import BEST, LEVELS, METHODS, Found, Size, interaction_term, interactions, spectrum, study, turned
 from insdel.examples import game, house
 from insdel.lattice import LATTICE_MODES
+from insdel.paper import results
+from insdel.paper.studies import best_order, best_order_tables
+from insdel.paper.studies.best_order import (
+    BEST,
+    LEVELS,
+    METHODS,
+    Found,
+    Size,
+    interaction_term,
+    interactions,
+    spectrum,
+    study,
+    turned,
+)
 
 N, PAIRS = 6, 5
 
@@ -96,7 +108,7 @@ def test_tails_and_quantiles_come_near_those_of_all_orders(case, enumerated):
 
 
 def test_pairs_with_too_many_features_are_left_out(monkeypatch):
-    monkeypatch.setattr(beyond, "MAX_FEATURES", 2)
+    monkeypatch.setattr(best_order, "MAX_FEATURES", 2)
     f, x, reference = lambda z: (z[:, 0] - z[:, 1]) * z[:, 2], np.zeros((3, 3)), np.ones((3, 3))
     reference[1, 0] = 0.0
     found = study(f, x, reference, ("occlusion",), orders=10, progress=False)
@@ -105,16 +117,16 @@ def test_pairs_with_too_many_features_are_left_out(monkeypatch):
 
 def test_a_killed_run_goes_on_and_never_mixes(case, tmp_path, monkeypatch):
     f, x, reference, _ = case
-    monkeypatch.setattr(beyond, "CHUNK", 2)
+    monkeypatch.setattr(best_order, "CHUNK", 2)
     asked = {"methods": ("occlusion",), "orders": 50, "progress": False}
     whole = study(f, x, reference, **asked)
     study(f, x, reference, **asked, checkpoint=tmp_path)
     (tmp_path / "pairs" / "pairs_0000002.parquet").unlink()
-    done, run = [], beyond._chunk
-    monkeypatch.setattr(beyond, "_chunk", lambda *a: done.append(a[3]) or run(*a))
+    done, run = [], best_order._chunk
+    monkeypatch.setattr(best_order, "_chunk", lambda *a: done.append(a[3]) or run(*a))
     again = study(f, x, reference, **asked, checkpoint=tmp_path)
     assert done == [2]
-    for part in beyond.PARTS:
+    for part in best_order.PARTS:
         pd.testing.assert_frame_equal(getattr(again, part), getattr(whole, part))
     with pytest.raises(ValueError, match="another comparison: orders was 50, is 51"):
         study(f, x, reference, ("occlusion",), orders=51, checkpoint=tmp_path, progress=False)
@@ -182,21 +194,21 @@ def test_the_term_of_theorem_1_is_the_difference_of_the_two_tests(enumerated):
 def test_a_record_says_where_it_comes_from(tmp_path, monkeypatch):
     monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
-    beyond.record("cern", "average", Size(pairs=1, rows=300, epochs=1, orders=20))
+    best_order.record("cern", "average", Size(pairs=1, rows=300, epochs=1, orders=20))
     areas, about = results.load("beyond_cern_average")
-    assert about["command"] == "python -m insdel.beyond cern average --pairs 1 --rows 300 --epochs 1 --orders 20"
+    assert about["command"] == "python -m insdel.paper.studies.best_order cern average --pairs 1 --rows 300 --epochs 1 --orders 20"
     assert about["pairs"] == 1 and about["skipped"] == 0 and about["data"]["source"] == "simulated"
     assert about["parameters"]["threads"] == torch.get_num_threads() and about["evaluations"] == 2**16
-    shown = beyond_tables.recorded("collisions, average")
+    shown = best_order_tables.recorded("collisions, average")
     assert shown is not None and "simulated" in shown.about
     assert len(shown.found.pairs) == 1 and len(areas) == len(shown.found.areas) == 13 * 3
-    assert beyond_tables.recorded("houses") is None
+    assert best_order_tables.recorded("houses") is None
 
 
 def test_the_command_says_what_is_wrong(capsys):
-    assert beyond.main(["cern"]) == 2
+    assert best_order.main(["cern"]) == 2
     assert "cern needs a policy, one of counterfactual" in capsys.readouterr().err
-    assert beyond.main(["bangalore", "average"]) == 2
+    assert best_order.main(["bangalore", "average"]) == 2
 
 
 def areas_by_hand() -> pd.DataFrame:
@@ -208,7 +220,7 @@ def areas_by_hand() -> pd.DataFrame:
 
 
 def test_shares_by_hand():
-    found = beyond_tables.shares(areas_by_hand()).loc["insertion"]
+    found = best_order_tables.shares(areas_by_hand()).loc["insertion"]
     assert found.share.to_dict() == pytest.approx({"a": 75.0, "b": 25.0})
     # residuals of a: 10 − 7.5 and 20 − 22.5, standard error 2.5; mean of the best 20
     assert found.share_se["a"] == pytest.approx(100 * 2.5 / 20)
@@ -217,7 +229,7 @@ def test_shares_by_hand():
 
 
 def test_distance_from_chance_by_hand():
-    found = beyond_tables.against_chance(areas_by_hand(), level=0.01).loc["insertion"]
+    found = best_order_tables.against_chance(areas_by_hand(), level=0.01).loc["insertion"]
     assert found.z.to_dict() == pytest.approx({"a": (5 + 2) / 2, "b": 0.0})
     assert found.z_se["a"] == pytest.approx(1.5)
     assert found.normalised.to_dict() == pytest.approx({"a": 0.75, "b": 0.0})
@@ -226,19 +238,19 @@ def test_distance_from_chance_by_hand():
 
 def test_what_chapters_say_about_pairs(case):
     found = case[-1]
-    hard = beyond_tables.hard_pairs(found)
+    hard = best_order_tables.hard_pairs(found)
     row = one(found, 3, "kernel_shap", "insertion")
     assert hard.lost[3] == pytest.approx((row.best - row.abc_per_feature) / (row.best - row.expected))
     assert (hard.interacting == 1 - hard.main).all()
-    gaps = beyond_tables.differences(found)
+    gaps = best_order_tables.differences(found)
     np.testing.assert_allclose(gaps.difference, gaps.term, atol=1e-9)
     assert gaps["shift"][3] == pytest.approx(2 * row.expected)
-    crossed = beyond_tables.crossed(found.areas)
+    crossed = best_order_tables.crossed(found.areas)
     assert list(crossed.columns) == ["insertion", "deletion", "insertion + deletion"]
     assert crossed.loc["best for deletion", "deletion"] == "100.0\u00a0±\u00a00.0"
-    assert beyond_tables.command("collisions, one-to-one") == "python -m insdel.beyond cern one_to_one"
+    assert best_order_tables.command("collisions, one-to-one") == "python -m insdel.paper.studies.best_order cern one_to_one"
 
 
 def test_powers_of_ten_are_written_as_such():
-    assert beyond_tables.scientific(20_922_789_888_000) == "2.1\u00a0×\u00a010¹³"
-    assert beyond_tables.scientific(5.04e-10) == "5.0\u00a0×\u00a010⁻¹⁰"
+    assert best_order_tables.scientific(20_922_789_888_000) == "2.1\u00a0×\u00a010¹³"
+    assert best_order_tables.scientific(5.04e-10) == "5.0\u00a0×\u00a010⁻¹⁰"

@@ -7,8 +7,9 @@ import torch
 from scipy.stats import kendalltau, spearmanr
 
 import insdel
-from insdel import binary_study, experiments, results
-from insdel.binary_study import Plan, agreeing, areas, bend, costs, line, rank_correlation, ratio, study
+from insdel.paper import results
+from insdel.paper.studies import binary_ig, experiments
+from insdel.paper.studies.binary_ig import Plan, agreeing, areas, bend, costs, line, rank_correlation, ratio, study
 
 BINARY = [0, 1, 2]
 PLAN = Plan(steps=40, nodes=8, samples=12, largest=5)
@@ -85,7 +86,7 @@ def test_between_the_ends_interpolating_sees_the_mean_over_corners(points):
     at = x + 0.3 * (other - x)
     np.testing.assert_allclose(between[:, 1], bumpy(at) - 3 * at[:, 0] * (1 - at[:, 0]) * at[:, 3])
     np.testing.assert_allclose(cast[:, 1], bumpy(at))
-    t = np.array(binary_study.BEND_NODES)
+    t = np.array(binary_ig.BEND_NODES)
     gap = np.abs(3 * t * (1 - t) * (x[:, 3:4] + t * (other - x)[:, 3:4]))
     np.testing.assert_allclose(bend(bumpy, x, other, BINARY), gap.mean(axis=1))
 
@@ -102,8 +103,8 @@ def test_orders_are_compared_as_scipy_does():
 def test_a_killed_run_goes_on_after_its_last_chunk(points, table, tmp_path, monkeypatch):
     study(bumpy, *points, BINARY, PLAN, chunk=4, checkpoint=tmp_path, progress=False)
     (tmp_path / "pairs_0000004.parquet").unlink()
-    run, asked = binary_study._chunk, []
-    monkeypatch.setattr(binary_study, "_chunk", lambda *a: asked.append(len(a[1])) or run(*a))
+    run, asked = binary_ig._chunk, []
+    monkeypatch.setattr(binary_ig, "_chunk", lambda *a: asked.append(len(a[1])) or run(*a))
     again = study(bumpy, *points, BINARY, PLAN, chunk=4, checkpoint=tmp_path, progress=False)
     assert asked == [4]
     pd.testing.assert_frame_equal(again.drop(columns="seconds"), table.drop(columns="seconds"))
@@ -127,7 +128,7 @@ def test_a_ratio_of_sums_and_its_error():
 
 
 def test_tables_of_the_chapter(table):
-    near = binary_study.values_and_orders(table)
+    near = binary_ig.values_and_orders(table)
     casting = table[table["method"] == "casting"]
     assert near.loc["casting", "distance"] == pytest.approx(100 * casting["error"].sum() / casting["size"].sum())
     assert near.loc["exact", "same_order"] == 100
@@ -143,16 +144,16 @@ def test_a_record_says_where_it_comes_from(tmp_path, monkeypatch):
     monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
     small = {"source": "simulated", "epochs": 1}
-    monkeypatch.setattr(binary_study, "prepare", lambda name, **o: experiments.prepare(name, **{**o, **small}))
-    binary_study.record(2, Plan(steps=4, nodes=1, samples=64, largest=38))
+    monkeypatch.setattr(binary_ig, "prepare", lambda name, **o: experiments.prepare(name, **{**o, **small}))
+    binary_ig.record(2, Plan(steps=4, nodes=1, samples=64, largest=38))
     found, about = results.load("binary_ig")
-    assert set(found["method"]) == set(binary_study.TITLES) and about["pairs"] == 2 and about["left_out"] == 0
-    assert about["command"] == "python -m insdel.binary_study --pairs 2" and about["parameters"]["nodes"] == 1
+    assert set(found["method"]) == set(binary_ig.TITLES) and about["pairs"] == 2 and about["left_out"] == 0
+    assert about["command"] == "python -m insdel.paper.studies.binary_ig --pairs 2" and about["parameters"]["nodes"] == 1
     assert "simulated" in about["data"]["what"]
 
 
 def test_the_command_says_what_is_wrong(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("INSDEL_DATA", str(tmp_path / "nothing"))
-    assert binary_study.main(["--pairs", "1"]) == 2
+    assert binary_ig.main(["--pairs", "1"]) == 2
     assert "INSDEL_DATA" in capsys.readouterr().err

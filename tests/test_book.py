@@ -12,9 +12,9 @@ import yaml
 from bs4 import BeautifulSoup
 from conftest import ROOT, insdel, make_tiny_book
 
-from insdel.book import launch_options, publish, typeset
-from insdel.cache import chapter_key, folder_hash, surroundings
-from insdel.chapters import list_chapters
+from insdel.book.build import launch_options, publish, typeset
+from insdel.book.cache import chapter_key, folder_hash, surroundings
+from insdel.book.chapters import list_chapters
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_unchanged_chapters_are_not_run_again_and_edited_code_runs_all(book: Pat
     again = build(book, package)
     assert again.returncode == 0, again.stderr
     assert "01_add: unchanged" in again.stdout and "02_draw: unchanged" in again.stdout
-    code = package / "insdel" / "pairs.py"
+    code = package / "insdel" / "book" / "twins.py"
     code.write_text(code.read_text(encoding="utf-8") + "\n# one more line\n", encoding="utf-8")
     edited = build(book, package, "--jobs", "1")
     assert edited.returncode == 0, edited.stderr
@@ -143,7 +143,7 @@ def test_a_draft_counts_references_that_lead_out_of_it(tmp_path: Path, monkeypat
     remarks = "a.ipynb:1: WARNING: undefined label: 'walk'\n"
     remarks += "b.ipynb:2: WARNING: duplicate name\nc: WARNING: label 'x' not found\n"
     done = subprocess.CompletedProcess([], 0, "", remarks)
-    monkeypatch.setattr("insdel.book.subprocess.run", lambda *_, **__: done)
+    monkeypatch.setattr("insdel.book.build.subprocess.run", lambda *_, **__: done)
     said: list[str] = []
     typeset(tmp_path, False, said.append)
     assert said[0] == "b.ipynb:2: WARNING: duplicate name"

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from insdel.chapters import list_chapters
-from insdel.doctor import find_browser
+from insdel.book.chapters import list_chapters
+from insdel.book.doctor import find_browser
 
 pytestmark = pytest.mark.browser
 HOME = "book/index.html"

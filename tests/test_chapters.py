@@ -8,7 +8,7 @@ import nbformat
 import pytest
 import yaml
 
-from insdel.chapters import (
+from insdel.book.chapters import (
     Chapter,
     check_values,
     find_chapter,

@@ -12,8 +12,11 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from insdel import paper, results, tables
-from insdel.claims import (
+from insdel import paper
+from insdel.book import report
+from insdel.book.cli import main
+from insdel.paper import results
+from insdel.paper.claims import (
     CANNOT,
     CLAIMS,
     HOLDS,
@@ -21,6 +24,7 @@ from insdel.claims import (
     PART,
     VERDICTS,
     Finding,
+    all_claims,
     cern,
     data,
     derive,
@@ -31,11 +35,11 @@ from insdel.claims import (
     stated,
     theory,
 )
-from insdel.claims import bangalore as houses
-from insdel.claims.runs import IG, KS, RANDOM, D, I, Run, clustered_error, jackknife_correlation, larger
-from insdel.claims.sentences import HEADLINES, SENTENCES
-from insdel.claims.verdict import MissingRecordError
-from insdel.cli import main
+from insdel.paper.claims import bangalore as houses
+from insdel.paper.claims.runs import IG, KS, RANDOM, D, I, Run, clustered_error, jackknife_correlation, larger
+from insdel.paper.claims.sentences import HEADLINES, SENTENCES
+from insdel.paper.claims.verdict import MissingRecordError
+from insdel.paper.studies import tables
 
 BY_ID = {claim.id: claim for claim in CLAIMS}
 
@@ -50,7 +54,7 @@ def test_every_verdict_is_the_stated_one(findings: dict[str, Finding]) -> None:
 
 
 def test_there_are_many_claims_with_an_id_and_a_place_each() -> None:
-    assert len(CLAIMS) >= 35 and len(BY_ID) == len(CLAIMS) and paper.claims() == CLAIMS
+    assert len(CLAIMS) >= 35 and len(BY_ID) == len(CLAIMS) and all_claims() == CLAIMS
     assert all(claim.where and claim.statement for claim in CLAIMS)
     assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in BY_ID)
 
@@ -180,7 +184,7 @@ def test_missing_records_name_their_command(folder: Path) -> None:
     for claim in (*cern.CLAIMS, *roar.CLAIMS, *houses.CLAIMS):
         found = claim.finding()
         assert found.verdict == CANNOT and "To make it: `" in found.because, claim.id
-    with pytest.raises(MissingRecordError, match="python -m insdel.record cern average genuine"):
+    with pytest.raises(MissingRecordError, match="python -m insdel.paper.records.runs cern average genuine"):
         records.load("cern_genuine_average_charges")
     with pytest.raises(ValueError, match="no command is known"):
         records.command("moon")
@@ -208,18 +212,17 @@ def test_bends_of_planted_losses(folder: Path) -> None:
 def test_the_command_exits_with_1_when_records_and_statements_disagree(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from insdel import claims_report
 
     few = [BY_ID[name] for name in ("houses-complete", "events-phi")]
-    monkeypatch.setattr(claims_report, "CLAIMS", few)
-    monkeypatch.setattr(claims_report, "stated", lambda: {"houses-complete": NOT, "events-phi": PART})
+    monkeypatch.setattr(report, "CLAIMS", few)
+    monkeypatch.setattr(report, "stated", lambda: {"houses-complete": NOT, "events-phi": PART})
     assert main(["claims"]) == 0
     told = capsys.readouterr().out
     assert "2 claims: 0 holds, 1 holds in part, 1 does not hold" in told and "ours 1,951, paper 1,591" in told
     assert main(["claims", "--verdict", NOT, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["id"] for row in rows] == ["houses-complete"] and rows[0]["figures"][0]["ours"] == 1951
-    monkeypatch.setattr(claims_report, "stated", lambda: {"houses-complete": HOLDS, "events-phi": PART})
+    monkeypatch.setattr(report, "stated", lambda: {"houses-complete": HOLDS, "events-phi": PART})
     assert main(["claims", "--chapter", "walk"]) == 1
     assert "!! houses-complete: stated “holds”, but the records say “does not hold”" in capsys.readouterr().out
 

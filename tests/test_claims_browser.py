@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from test_browser import address, browser, open_page  # noqa: F401  fixtures
 
-from insdel.claims import CLAIMS, stated
+from insdel.paper.claims import CLAIMS, stated
 
 pytestmark = pytest.mark.browser
 PAGE = "book/claims.html"

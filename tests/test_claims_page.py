@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from insdel import claims_page as page
-from insdel.claims import CLAIMS, HOLDS, VERDICTS, Figure, Finding
-from insdel.claims.sentences import HEADLINES, SENTENCES
-from insdel.claims.verdict import WORDS, above
+from insdel.book.pages import claims as page
+from insdel.paper.claims import CLAIMS, HOLDS, VERDICTS, Figure, Finding
+from insdel.paper.claims.sentences import HEADLINES, SENTENCES
+from insdel.paper.claims.verdict import WORDS, above
 
 TEXT = (ROOT / "book" / "claims.md").read_text(encoding="utf-8")
 CHAPTERS = [path.stem for path in (ROOT / "notebooks").glob("[0-9]*.md")]

@@ -10,9 +10,9 @@ import nbformat
 import pytest
 from conftest import insdel
 
-from insdel.chapters import list_chapters
-from insdel.cli import main, parser, user_values
-from insdel.pairs import sync
+from insdel.book.chapters import list_chapters
+from insdel.book.cli import main, parser, user_values
+from insdel.book.twins import sync
 
 
 @pytest.mark.parametrize(
@@ -104,15 +104,15 @@ def test_a_path_is_meant_from_where_the_command_is_given(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "figures"),
+    ("arguments", "evidence"),
     [
         ([], None),  # as in the book
         (["-p", "n_pairs", "50"], "live"),  # whoever changes a number wants to see what it does
-        (["-p", "n_pairs", "50", "-p", "figures", "recorded"], "recorded"),
+        (["-p", "n_pairs", "50", "-p", "evidence", "recorded"], "recorded"),
     ],
 )
 def test_figures_show_the_run_of_whoever_changes_a_parameter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], figures: str | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], evidence: str | None
 ) -> None:
     seen = {}
 
@@ -120,6 +120,6 @@ def test_figures_show_the_run_of_whoever_changes_a_parameter(
         seen.update(values)
         return tmp_path / "notebook", tmp_path / "page"
 
-    monkeypatch.setattr("insdel.book.run_one", run_one)
+    monkeypatch.setattr("insdel.book.build.run_one", run_one)
     assert main(["run", "cern", *arguments, "-o", str(tmp_path)]) == 0
-    assert seen.get("figures") == figures
+    assert seen.get("evidence") == evidence

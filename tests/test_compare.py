@@ -16,7 +16,7 @@ import torch
 from pandas.testing import assert_frame_equal
 
 import insdel
-from insdel.compare import COLUMNS
+from insdel.comparison import COLUMNS
 
 RNG = np.random.default_rng(0)
 X, R = RNG.normal(size=(7, 5)).astype(np.float32), RNG.normal(size=(7, 5)).astype(np.float32)
@@ -159,7 +159,7 @@ def test_what_a_cluster_loses_is_run_again(fault, monkeypatch):
     rng = np.random.default_rng(8)
     x, reference = rng.normal(size=(2, 3, 4))
     expected = insdel.compare(quick_model, x, reference, ["kernel_shap"], chunk=1)
-    monkeypatch.setattr(sys.modules["insdel.compare"], "PATIENCE", 0.3)
+    monkeypatch.setattr(sys.modules["insdel.comparison"], "PATIENCE", 0.3)
     submit, sent = distributed.Client.submit, []
 
     def unreliable(client, *task, **options):

@@ -12,9 +12,10 @@ import nbformat
 import pytest
 from conftest import ROOT
 
-from insdel import cli, course
-from insdel.exercises import EXERCISES, TOPICS
-from insdel.judge import STUB
+from insdel.book import cli
+from insdel.course import notebooks
+from insdel.course.exercises import EXERCISES, TOPICS
+from insdel.course.grading import STUB
 
 topics = pytest.mark.parametrize("topic", TOPICS)
 versions = pytest.mark.parametrize("solved", [False, True], ids=["student", "teacher"])
@@ -59,7 +60,7 @@ def cleared(source: str) -> str:
 @topics
 @versions
 def test_every_cell_follows_nbgraders_schema(topic: str, solved: bool) -> None:
-    notebook = course.notebook(topic, solved)
+    notebook = notebooks.notebook(topic, solved)
     nbformat.validate(notebook)
     for cell in notebook.cells:
         found = facts(cell)
@@ -72,15 +73,15 @@ def test_every_cell_follows_nbgraders_schema(topic: str, solved: bool) -> None:
 
 
 def test_ids_are_unique_in_the_whole_course() -> None:
-    ids = [facts(cell)["grade_id"] for topic in TOPICS for cell in course.notebook(topic, False).cells]
+    ids = [facts(cell)["grade_id"] for topic in TOPICS for cell in notebooks.notebook(topic, False).cells]
     assert len(set(ids)) == len(ids)
 
 
 @topics
 @versions
 def test_each_exercise_has_question_answer_and_check(topic: str, solved: bool) -> None:
-    cells = {facts(cell)["grade_id"]: cell for cell in course.notebook(topic, solved).cells}
-    for one in course.topic_exercises(topic):
+    cells = {facts(cell)["grade_id"]: cell for cell in notebooks.notebook(topic, solved).cells}
+    for one in notebooks.topic_exercises(topic):
         answer, checked = cells[one.name], cells[f"{one.name}-check"]
         assert facts(answer)["solution"] and not facts(answer)["locked"] and not facts(answer)["grade"]
         assert facts(checked)["locked"] and facts(checked)["points"] == one.points
@@ -92,15 +93,15 @@ def test_each_exercise_has_question_answer_and_check(topic: str, solved: bool) -
 
 @topics
 def test_students_get_what_nbgrader_would_release(topic: str) -> None:
-    student, teacher = (course.notebook(topic, solved) for solved in (False, True))
+    student, teacher = (notebooks.notebook(topic, solved) for solved in (False, True))
     assert [cleared(cell.source) for cell in teacher.cells] == [cell.source for cell in student.cells]
     assert [cell.metadata for cell in teacher.cells] == [cell.metadata for cell in student.cells]
 
 
 @topics
 def test_students_get_no_solution(topic: str) -> None:
-    text = nbformat.writes(course.notebook(topic, False))
-    source = "\n".join(cell.source for cell in course.notebook(topic, False).cells)
+    text = nbformat.writes(notebooks.notebook(topic, False))
+    source = "\n".join(cell.source for cell in notebooks.notebook(topic, False).cells)
     assert "SOLUTION" not in text and "The check knows these mistakes" not in text
     for one in EXERCISES.values():
         for line in one.body.splitlines():
@@ -110,16 +111,16 @@ def test_students_get_no_solution(topic: str) -> None:
 
 @topics
 def test_teachers_get_solution_and_mistakes(topic: str) -> None:
-    cells = {facts(cell)["grade_id"]: cell.source for cell in course.notebook(topic, True).cells}
-    for one in course.topic_exercises(topic):
+    cells = {facts(cell)["grade_id"]: cell.source for cell in notebooks.notebook(topic, True).cells}
+    for one in notebooks.topic_exercises(topic):
         assert all(line.strip() in cells[one.name] for line in one.body.splitlines())
         assert all(f"# - {message}" in cells[one.name] for message in one.task.mistakes)
 
 
 @topics
 def test_expected_figures_are_pictures(topic: str) -> None:
-    drawn = [one.name for one in course.topic_exercises(topic) if one.figure is not None]
-    cells = course.notebook(topic, False).cells
+    drawn = [one.name for one in notebooks.topic_exercises(topic) if one.figure is not None]
+    cells = notebooks.notebook(topic, False).cells
     attached = {facts(c)["grade_id"]: c["attachments"] for c in cells if "attachments" in c}
     assert set(attached) == {f"{name}-question" for name in drawn}
     for files in attached.values():
@@ -129,18 +130,18 @@ def test_expected_figures_are_pictures(topic: str) -> None:
 @topics
 def test_teachers_cells_run_and_their_checks_pass(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
     space: dict[str, Any] = {}
-    for cell in course.notebook(topic, True).cells:
+    for cell in notebooks.notebook(topic, True).cells:
         if cell.cell_type == "code":
             exec(cell.source, space)
     passed = re.findall(r"^(\w+): right, in all", capsys.readouterr().out, re.MULTILINE)
-    assert passed == [one.name for one in course.topic_exercises(topic)]
+    assert passed == [one.name for one in notebooks.topic_exercises(topic)]
 
 
 def test_a_kernel_shows_the_student_words_instead_of_a_traceback() -> None:
     """In a real kernel: no answer yet, then a wrong one, then the solution."""
     from nbclient import NotebookClient
 
-    student = course.notebook("parts", False)
+    student = notebooks.notebook("parts", False)
     student.cells = student.cells[:5]
     code = [cell for cell in student.cells if cell.cell_type == "code"]
     for attempt in ("def dividend(values, u):\n    return 0.0", EXERCISES["dividend"].solved):
@@ -157,13 +158,13 @@ def test_a_kernel_shows_the_student_words_instead_of_a_traceback() -> None:
 def test_a_solution_that_fails_stops_the_course() -> None:
     broken = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("raise ValueError('seven')")])
     with pytest.raises(RuntimeError, match="a solution of the course fails: ValueError: seven"):
-        course.execute(broken)
+        notebooks.execute(broken)
 
 
 def test_the_course_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(course, "execute", lambda solved: solved)
+    monkeypatch.setattr(notebooks, "execute", lambda solved: solved)
     said: list[str] = []
-    written = course.write_course(tmp_path, "https://github.com/me/mine", said.append)
+    written = notebooks.write_course(tmp_path, "https://github.com/me/mine", said.append)
     assert {str(path.relative_to(tmp_path)) for path in written} == {
         f"{kind}/{k:02d}_{topic}.ipynb" for kind in ("student", "teacher") for k, topic in enumerate(TOPICS, start=1)
     }
@@ -179,7 +180,7 @@ def test_the_command_writes_where_it_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[Path] = []
-    monkeypatch.setattr(course, "write_course", lambda folder, address, say: asked.append(folder) or [folder / "a"])
+    monkeypatch.setattr(notebooks, "write_course", lambda folder, address, say: asked.append(folder) or [folder / "a"])
     monkeypatch.chdir(ROOT)
     assert cli.main(["course", "-o", str(tmp_path)]) == 0
     assert cli.main(["course"]) == 0
@@ -217,4 +218,4 @@ def test_each_day_has_one_notebook_and_its_exercises() -> None:
     for row, (number, topic) in zip(rows, enumerate(TOPICS, start=1), strict=True):
         assert f"| {number} |" in row and f"`{number:02d}_{topic}`" in row
         named = [name for name in re.findall(r"`(\w+)`", row) if name in EXERCISES]
-        assert named == [one.name for one in course.topic_exercises(topic)]
+        assert named == [one.name for one in notebooks.topic_exercises(topic)]

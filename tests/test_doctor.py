@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from insdel import datasets, doctor, durations, results
-from insdel.doctor import Finding, examine, report
+from insdel.book import doctor, durations
+from insdel.book.doctor import Finding, examine, report
+from insdel.paper import data, results
 
 
 @pytest.fixture
@@ -65,9 +66,9 @@ def test_data_sets_are_listed_one_by_one(book: Path, monkeypatch: pytest.MonkeyP
     assert "simulated" in simulated.found and simulated.remedy and not simulated.needed
     entry = {"name": "cern", "found": "/data/dielectron.csv", "sha_ok": True, "get": "download it"}
     monkeypatch.setenv("INSDEL_DATA", str(tmp_path))
-    monkeypatch.setattr(datasets, "available", lambda: [entry])
+    monkeypatch.setattr(data, "available", lambda: [entry])
     assert found(book)["data, cern"] == Finding("data, cern", "real: /data/dielectron.csv", "", False)
-    monkeypatch.setattr(datasets, "available", lambda: [entry | {"sha_ok": False}])
+    monkeypatch.setattr(data, "available", lambda: [entry | {"sha_ok": False}])
     assert "not the published file" in found(book)["data, cern"].remedy
     monkeypatch.setenv("INSDEL_DATA", str(tmp_path / "nowhere"))
     assert found(book)["real data"].needed and "data, cern" not in found(book)
@@ -125,7 +126,7 @@ def test_times_are_recorded_and_used_elsewhere(
     shutil.rmtree(book / "build")
     told = found(book)["time, quick"].found
     assert told.startswith("2 min for 2 of 2 chapters, recorded on ") and "cores" in told
-    about = {"command": "python -m insdel.record bangalore", "seconds": 5400.0}
+    about = {"command": "python -m insdel.paper.records.runs bangalore", "seconds": 5400.0}
     for name in ("bangalore", "bangalore_curves"):  # two tables of one run
         results.save(name, results.load("build_times")[0], about)
     assert found(book)["time, paper"].found == "not known yet; 1.5 h for the recorded full-size runs"

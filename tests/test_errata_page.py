@@ -7,11 +7,11 @@ import re
 import pytest
 from conftest import ROOT
 
-from insdel.claims import CLAIMS, HOLDS, NOT, Finding
-from insdel.claims.slips import SLIPS, TYPOGRAPHIC, Slip, by_claim
-from insdel.claims.verdict import MissingRecordError
-from insdel.errata_page import errata_page
-from insdel.symbolic import ERRATA
+from insdel.book.pages.errata import errata_page
+from insdel.paper.claims import CLAIMS, HOLDS, NOT, Finding
+from insdel.paper.claims.slips import SLIPS, TYPOGRAPHIC, Slip, by_claim
+from insdel.paper.claims.verdict import MissingRecordError
+from insdel.paper.theory import ERRATA
 
 TEXT = (ROOT / "book" / "errata.md").read_text(encoding="utf-8")
 
@@ -48,7 +48,7 @@ def test_the_page_holds_every_slip_and_links_that_have_targets() -> None:
 
 
 def test_claims_refer_to_slips_that_exist() -> None:
-    from insdel.claims import derive
+    from insdel.paper.claims import derive
 
     numbers = {int(n) for f in derive(CLAIMS[5:80]).values() for n in re.findall(r"<erratum-(\d+)>", f.because)}
     assert numbers and numbers <= {slip.number for slip in SLIPS}

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import insdel
-from insdel import evidence, experiments, gallery, paper, policies, tables, variation
+from insdel import paper, policies
+from insdel.paper.studies import experiments, outcome, pair_curves, tables, variation
 
 RNG = np.random.default_rng(0)
 
@@ -22,7 +23,7 @@ def small(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(small):
-    return evidence.live(small, ["deeplift"], options={"integrated_gradients": {"steps": 20}})
+    return outcome.live(small, ["deeplift"], options={"integrated_gradients": {"steps": 20}})
 
 
 def test_pairs_obey_the_rule_and_references_are_held_out(small):
@@ -35,7 +36,7 @@ def test_a_network_is_fitted_once_and_found_again(small, monkeypatch):
     def refuse(*_, **__):
         raise RuntimeError("trained again")
 
-    monkeypatch.setattr(experiments.models, "fit", refuse)
+    monkeypatch.setattr(experiments.networks, "fit", refuse)
     again = experiments.prepare("bangalore", source="simulated", n_pairs=5, epochs=1)
     before, after = (experiments.predict(one.model, small.x_test) for one in (small, again))
     assert np.array_equal(before, after)
@@ -51,7 +52,7 @@ def test_an_unknown_policy_and_no_pairs_are_refused():
 
 
 def test_genuine_events_are_explained_by_a_network_of_simulated_ones(tmp_path, monkeypatch):
-    from insdel.datasets import simulate_cern
+    from insdel.paper.data import simulate_cern
 
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
     own = tmp_path / "events.csv"
@@ -80,7 +81,7 @@ def test_a_sample_of_genuine_events_teaches_with_all_rows_that_are_not_inspected
 
 
 def test_evidence_adds_the_methods_that_figures_need(found, small):
-    assert set(found.table["method"]) == {"deeplift", *evidence.NEEDED}
+    assert set(found.table["method"]) == {"deeplift", *outcome.NEEDED}
     gap = experiments.predict(small.model, small.pairs.reference) - experiments.predict(small.model, small.pairs.x)
     assert np.array_equal(found.rises, gap > 0)
     assert "5 pairs" in found.about and found.charges is None
@@ -91,20 +92,20 @@ def test_a_pair_too_large_for_a_lattice_is_sampled_and_said_so(small, monkeypatc
     far[0, :21] += 1
     pairs = policies.Pairs(small.pairs.x, far, small.pairs.index, None, (far != small.pairs.x).sum(axis=1), {})
     large = replace(small, pairs=pairs)
-    monkeypatch.setattr(evidence, "SAMPLES", 64)
-    found = evidence.live(large, ["best", "expected"], options={"integrated_gradients": {"steps": 20}})
-    assert set(found.table["method"]) == set(evidence.NEEDED)
+    monkeypatch.setattr(outcome, "SAMPLES", 64)
+    found = outcome.live(large, ["best", "expected"], options={"integrated_gradients": {"steps": 20}})
+    assert set(found.table["method"]) == set(outcome.NEEDED)
     assert "a pair differs in 21 features: Kernel SHAP from 64 samples" in found.about
 
 
 def test_missing_evidence_is_none(tmp_path, monkeypatch):
     monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
-    assert evidence.recorded("bangalore") is None and tables.record("bangalore") is None
+    assert outcome.recorded("bangalore") is None and tables.record("bangalore") is None
 
 
 def test_the_gallery_draws_the_pairs_with_the_largest_differences(found, small):
     columns = tables.wide(found.table, "abc")
-    chosen = gallery.choose(found.table)
+    chosen = pair_curves.choose(found.table)
     gap = (columns["kernel_shap"] - columns["integrated_gradients"]).abs()
     assert gap.loc[chosen["insertion"], "insertion"] == gap["insertion"].max()
     assert gap.loc[chosen["deletion"], "deletion"] == gap["deletion"].max()
@@ -112,7 +113,7 @@ def test_the_gallery_draws_the_pairs_with_the_largest_differences(found, small):
     area = insdel.abc(line["value"].to_numpy())
     assert area == pytest.approx(columns.loc[chosen["insertion"], ("kernel_shap", "insertion")], abs=1e-4)
     random = found.curves.query("what == 'example' and method == 'random'")
-    assert random["line"].nunique() == gallery.RANDOM_ORDERS
+    assert random["line"].nunique() == pair_curves.RANDOM_ORDERS
     ends = random.groupby("line")["value"].agg(["first", "last"])
     assert np.ptp(ends.to_numpy(), axis=0) == pytest.approx([0, 0], abs=1e-5)
 

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from insdel import facts, results
-from insdel.datasets import bangalore, load
+from insdel.paper import results
+from insdel.paper.data import bangalore, load
+from insdel.paper.studies import data_facts
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +24,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     empty = rows.iloc[:20].copy()
     empty[list(bangalore.AMENITIES)] = bangalore.MISSING
     columns = ["Price", "Area", "Location", *bangalore.NAMES[1:]]
-    pd.concat([rows, empty])[columns].to_csv(folder / facts.BANGALORE, index=False)
+    pd.concat([rows, empty])[columns].to_csv(folder / data_facts.BANGALORE, index=False)
     events = load("cern", "simulated", n=50)
-    events.features.assign(M=events.target).to_csv(folder / facts.CERN, index=False)
-    pd.DataFrame({"M": [2.0, 3.0, 10.0]}).to_csv(folder / facts.MASS_LIST, index=False)
+    events.features.assign(M=events.target).to_csv(folder / data_facts.CERN, index=False)
+    pd.DataFrame({"M": [2.0, 3.0, 10.0]}).to_csv(folder / data_facts.MASS_LIST, index=False)
     return folder
 
 
@@ -35,7 +36,7 @@ def value(table: pd.DataFrame, fact: str) -> float:
 
 
 def test_facts_of_known_files(folder: Path) -> None:
-    table = facts.collect(folder)
+    table = data_facts.collect(folder)
     assert value(table, "records") == 60 and value(table, "complete rows") == 40
     assert value(table, "a fifth of the complete rows, rounded up") == 8
     assert value(table, "columns beside the price") == 39 and value(table, "duplicates among the complete rows") >= 1
@@ -48,17 +49,17 @@ def test_facts_of_known_files(folder: Path) -> None:
 def test_differing_share_is_that_of_all_pairs() -> None:
     values = np.array([1, 1, 1, -1, -1])
     pairs = [(a, b) for a in range(5) for b in range(5) if a != b]
-    assert facts.differing_share(values) == pytest.approx(np.mean([values[a] != values[b] for a, b in pairs]))
+    assert data_facts.differing_share(values) == pytest.approx(np.mean([values[a] != values[b] for a, b in pairs]))
 
 
 def test_skewness_of_a_symmetric_and_a_skewed_sample() -> None:
-    assert facts.skewness(np.array([-1.0, 0, 1])) == pytest.approx(0)
-    assert facts.skewness(np.random.default_rng(0).exponential(size=200_000)) == pytest.approx(2, abs=0.1)
+    assert data_facts.skewness(np.array([-1.0, 0, 1])) == pytest.approx(0)
+    assert data_facts.skewness(np.random.default_rng(0).exponential(size=200_000)) == pytest.approx(2, abs=0.1)
 
 
 def test_accuracy_by_mass() -> None:
     true = np.array([5.0, 6, 105, 106])
-    table = facts.accuracy(true, true + np.array([1, 3, -2, -4]))
+    table = data_facts.accuracy(true, true + np.array([1, 3, -2, -4]))
     assert table["error"].tolist() == [2, -3] and table["events"].tolist() == [2, 2]
     assert table["low"].tolist() == [2, 100] and table["high"].tolist() == [20, 110]
 
@@ -68,19 +69,19 @@ def test_record_and_missing_files(
 ) -> None:
     monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
     monkeypatch.setenv("INSDEL_DATA", str(folder))
-    assert facts.main([]) == 0
+    assert data_facts.main([]) == 0
     table, about = results.load("data_facts")
-    assert about["command"] == "python -m insdel.facts" and set(about["data"]["sha256"]) == set(os.listdir(folder))
+    assert about["command"] == "python -m insdel.paper.studies.data_facts" and set(about["data"]["sha256"]) == set(os.listdir(folder))
     assert len(table) > 20
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("INSDEL_DATA", str(tmp_path / "empty"))
-    assert facts.main([]) == 2 and "missing: Bangalore.csv" in capsys.readouterr().err
+    assert data_facts.main([]) == 2 and "missing: Bangalore.csv" in capsys.readouterr().err
     monkeypatch.delenv("INSDEL_DATA")
-    assert facts.main([]) == 2 and "INSDEL_DATA" in capsys.readouterr().err
+    assert data_facts.main([]) == 2 and "INSDEL_DATA" in capsys.readouterr().err
 
 
 @pytest.mark.real_data
 @pytest.mark.skipif(not os.environ.get("INSDEL_DATA"), reason="needs INSDEL_DATA")
 def test_the_recorded_facts_are_those_of_the_real_files() -> None:
     recorded, _ = results.load("data_facts")
-    pd.testing.assert_frame_equal(facts.collect(Path(os.environ["INSDEL_DATA"])), recorded, rtol=1e-6)
+    pd.testing.assert_frame_equal(data_facts.collect(Path(os.environ["INSDEL_DATA"])), recorded, rtol=1e-6)

@@ -10,8 +10,8 @@ import pytest
 from conftest import ROOT
 
 import insdel
-from insdel.chapters import check_values, find_chapter, list_chapters, read_parameters
-from insdel.cli import parser, user_values
+from insdel.book.chapters import check_values, find_chapter, list_chapters, read_parameters
+from insdel.book.cli import parser, user_values
 
 PAGE = (ROOT / "book" / "howto.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)

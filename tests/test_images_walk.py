@@ -10,10 +10,11 @@ from scipy.ndimage import gaussian_filter
 from torch import nn
 
 import insdel
-from insdel import images, results
 from insdel.attribution.gradients import quadrature
-from insdel.images import saliency, study, walk
-from insdel.images.network import SameConv2d
+from insdel.paper import results
+from insdel.paper.studies import images
+from insdel.paper.studies.images import saliency, study, walk
+from insdel.paper.studies.images.network import SameConv2d
 
 PREPROCESSING = images.Preprocessing((0.4, 0.5, 0.6), (0.2, 0.25, 0.3), 18, 16)
 

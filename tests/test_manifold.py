@@ -9,11 +9,22 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import insdel
-from insdel import manifold, results
-from insdel.datasets.cern import NAMES
-from insdel.datasets.simulate_cern import simulate
-from insdel.experiments import prepare
-from insdel.manifold import Ruler, Size, amenities_apart, earned, hybrids, judged, limit, momentum_gap, nearest
+from insdel.paper import results
+from insdel.paper.data.cern import NAMES
+from insdel.paper.data.simulate_cern import simulate
+from insdel.paper.studies import manifold
+from insdel.paper.studies.experiments import prepare
+from insdel.paper.studies.manifold import (
+    Ruler,
+    Size,
+    amenities_apart,
+    earned,
+    hybrids,
+    judged,
+    limit,
+    momentum_gap,
+    nearest,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -196,7 +207,7 @@ def test_records_say_where_they_come_from(own_folders):
     manifold.record("cern", Size(pairs=1, rows=200, epochs=1))
     found, about = results.load("manifold_cern")
     assert set(found["policy"]) == {"counterfactual", "one_to_one", "average"} and len(found) == 3 * 4 * 2 * 17
-    assert about["command"] == "python -m insdel.manifold cern --pairs 1 --rows 200 --epochs 1"
+    assert about["command"] == "python -m insdel.paper.studies.manifold cern --pairs 1 --rows 200 --epochs 1"
     assert "simulated" in about["data"]["what"] and len(results.load("manifold_cern_real")[0]) == 40
     manifold.record("extreme", Size(rows=200, epochs=1, pairings=1))
     found, about = results.load("manifold_extreme")

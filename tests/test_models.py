@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 from sklearn.metrics import r2_score
 
-from insdel import datasets, models, plots, search
 from insdel.evaluate import predict
-from insdel.models import PAPER, RECIPES, Hyper, Recipe, fit
+from insdel.paper import data, figures, networks
+from insdel.paper.networks import mlp, search
+from insdel.paper.networks.mlp import PAPER, RECIPES, Hyper, Recipe, fit
 
 SMALL = Hyper((16, 8), dropout=0.1, learning_rate=1e-2)
 QUICK = Recipe(epochs=4, batch=32)
@@ -33,7 +34,7 @@ def weights(model):
 def test_the_network_is_the_paper_s():
     assert PAPER["bangalore"].neurons == (333, 465, 86, 234)
     assert PAPER["cern"].neurons == (509, 421, 65, 368, 122, 477)
-    net = models.MLP(16, PAPER["cern"].neurons, PAPER["cern"].dropout)
+    net = networks.MLP(16, PAPER["cern"].neurons, PAPER["cern"].dropout)
     kinds = [type(layer).__name__ for layer in net.layers]
     assert kinds == ["Linear", "PReLU", "Dropout"] * 6 + ["Linear"]
     assert {layer.p for layer in net.layers if isinstance(layer, torch.nn.Dropout)} == {0.11604}
@@ -41,7 +42,7 @@ def test_the_network_is_the_paper_s():
 
 
 def test_forward_is_the_formula():
-    net = models.MLP(2, (3,)).double().eval()
+    net = networks.MLP(2, (3,)).double().eval()
     x = torch.randn(4, 2, dtype=torch.float64)
     first, slope, last = net.layers[0], net.layers[1].weight, net.layers[3]
     z = x @ first.weight.T + first.bias
@@ -54,7 +55,7 @@ def test_a_linear_function_is_learnt_in_its_own_unit(linear, unit):
     x, y = linear
     exact = replace(SMALL, dropout=0.0)
     model = fit(x, 1000 * y, exact, Recipe(epochs=60, batch=32, output_unit="deviation", loss_unit=unit, clip=1e9))
-    assert models.r2(1000 * y, predict(model, x)) > 0.99
+    assert networks.r2(1000 * y, predict(model, x)) > 0.99
     assert not model.training and not any(p.requires_grad for p in model.parameters())
     assert [type(layer).__name__ for layer in model.layers][-1] == "Linear"
 
@@ -109,29 +110,29 @@ def test_history_tells_each_epoch_and_can_stop(linear):
 @settings(deadline=None)
 @given(st.integers(1, 5000), st.integers(1, 600))
 def test_batches_cover_all_rows_evenly(m, size):
-    parts = models.batches(m, size)
+    parts = mlp.batches(m, size)
     assert sorted(torch.cat(parts).tolist()) == list(range(m))
-    assert len(parts) == models.batch_count(m, size) and max(map(len, parts)) - min(map(len, parts)) <= 1
+    assert len(parts) == mlp.batch_count(m, size) and max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
 def test_the_rate_rises_then_falls_to_zero():
-    shares = [models.rate(step, 200, Recipe(warmup=0.1)) for step in range(201)]
+    shares = [mlp.rate(step, 200, Recipe(warmup=0.1)) for step in range(201)]
     assert shares[:20] == sorted(shares[:20]) and shares[20] == 1 == max(shares)
     assert shares[20:] == sorted(shares[20:], reverse=True) and shares[200] == pytest.approx(0)
     assert shares[110] == pytest.approx(0.5)
     constant = Recipe(schedule="constant", warmup=0.0)
-    assert {models.rate(step, 200, constant) for step in range(200)} == {1.0}
+    assert {mlp.rate(step, 200, constant) for step in range(200)} == {1.0}
 
 
 def test_holdout_rows_are_apart():
-    train, held = models.holdout(101, 0.1)
+    train, held = mlp.holdout(101, 0.1)
     assert len(held) == 11 and sorted([*train.tolist(), *held.tolist()]) == list(range(101))
 
 
 def test_save_and_load_give_the_same_model(tmp_path, linear):
     model = fit(*linear, SMALL, QUICK)
-    path = models.save(model, tmp_path / "sub" / "model.safetensors")
-    again = models.load(path)
+    path = networks.save(model, tmp_path / "sub" / "model.safetensors")
+    again = networks.load(path)
     x = torch.from_numpy(linear[0])
     assert torch.equal(again(x), model.to(x.device)(x)) and not again.training
     assert again.config == model.config and again.history == model.history
@@ -139,29 +140,29 @@ def test_save_and_load_give_the_same_model(tmp_path, linear):
 
 
 def test_load_says_what_a_file_is_not(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"insdel\.models\.save"):
-        models.load(tmp_path / "none")
+    with pytest.raises(FileNotFoundError, match=r"insdel\.paper\.networks\.save"):
+        networks.load(tmp_path / "none")
     (tmp_path / "text").write_text("no weights here")
     with pytest.raises(ValueError, match="not a model of insdel"):
-        models.load(tmp_path / "text")
+        networks.load(tmp_path / "text")
     save_file({"a": torch.ones(1)}, tmp_path / "other")
     with pytest.raises(ValueError, match="found none"):
-        models.load(tmp_path / "other")
+        networks.load(tmp_path / "other")
 
 
 def test_fingerprint_changes_with_all_that_decides_the_weights(linear):
     x, y = linear
     cases = [(x, y, SMALL, QUICK, 0), (x, y + 1, SMALL, QUICK, 0), (x, y, replace(SMALL, dropout=0.2), QUICK, 0),
              (x, y, SMALL, replace(QUICK, epochs=5), 0), (x, y, SMALL, QUICK, 1)]
-    names = [models.fingerprint(models.training_config(*case, "cpu")) for case in cases]
+    names = [networks.fingerprint(networks.training_config(*case, "cpu")) for case in cases]
     assert len(set(names)) == len(cases)
-    assert names[0] == models.fingerprint(fit(x, y, SMALL, QUICK, device="cpu").config)
+    assert names[0] == networks.fingerprint(fit(x, y, SMALL, QUICK, device="cpu").config)
 
 
 def test_names_and_changes_choose_hyperparameters_and_recipe():
-    assert models.choose("cern") == (PAPER["cern"], RECIPES["cern"])
-    assert models.choose("cern", epochs=3)[1] == replace(RECIPES["cern"], epochs=3)
-    assert models.choose(SMALL, QUICK, batch=7) == (SMALL, replace(QUICK, batch=7))
+    assert networks.choose("cern") == (PAPER["cern"], RECIPES["cern"])
+    assert networks.choose("cern", epochs=3)[1] == replace(RECIPES["cern"], epochs=3)
+    assert networks.choose(SMALL, QUICK, batch=7) == (SMALL, replace(QUICK, batch=7))
 
 
 @pytest.mark.parametrize(
@@ -199,9 +200,9 @@ def test_a_training_that_diverges_says_so(linear):
 def test_r2_is_scikit_learn_s():
     rng = np.random.default_rng(1)
     truth, prediction = rng.normal(size=(2, 50))
-    assert models.r2(truth, torch.from_numpy(prediction)) == pytest.approx(r2_score(truth, prediction), rel=1e-12)
+    assert networks.r2(truth, torch.from_numpy(prediction)) == pytest.approx(r2_score(truth, prediction), rel=1e-12)
     with pytest.raises(ValueError, match="varies"):
-        models.r2(np.ones(3), np.ones(3))
+        networks.r2(np.ones(3), np.ones(3))
 
 
 def test_search_resumes_where_it_stopped(tmp_path, linear):
@@ -245,7 +246,7 @@ def test_recipes_are_judged_on_rows_they_have_not_seen(linear):
     x, y = (torch.from_numpy(v) for v in linear)
     order = torch.randperm(400, generator=torch.Generator().manual_seed(1))
     model = fit(x[order[80:]], y[order[80:]], SMALL, QUICK, seed=1)
-    expected = models.r2(y[order[:80]], predict(model, x[order[:80]]))
+    expected = networks.r2(y[order[:80]], predict(model, x[order[:80]]))
     assert table.query("recipe == 'four' and seed == 1")["r2"].item() == pytest.approx(expected, rel=1e-12)
 
 
@@ -258,11 +259,11 @@ def test_variants_differ_from_the_chosen_recipe():
 
 def test_figures_show_the_rows_and_the_trials(linear):
     truth, prediction = np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.5, 3.5])
-    axes = plots.predicted_vs_true(truth, prediction, "GeV").axes[0]
+    axes = figures.predicted_vs_true(truth, prediction, "GeV").axes[0]
     assert axes.get_title() == f"R² = {r2_score(truth, prediction):.3f}, 3 rows"
     assert axes.get_xlabel() == "truth (GeV)" and axes.lines[1].get_xydata().tolist() == [[1, 1], [2, 2.5], [4, 3.5]]
     table = search.history(search.search(*linear, trials=2, epochs=1))
-    axes = plots.search_history(table).axes[0]
+    axes = figures.search_history(table).axes[0]
     assert axes.lines[0].get_ydata().tolist() == table["validation"].tolist()
     assert axes.lines[2].get_ydata().tolist() == table["best"].tolist()
 
@@ -270,6 +271,6 @@ def test_figures_show_the_rows_and_the_trials(linear):
 @pytest.mark.real_data
 @pytest.mark.skipif("INSDEL_DATA" not in os.environ, reason="INSDEL_DATA is unset: no real Bangalore rows")
 def test_bangalore_is_predicted_well_on_held_out_rows():
-    split = datasets.split(datasets.load("bangalore", source="real"), seed=0)
+    split = data.split(data.load("bangalore", source="real"), seed=0)
     model = fit(split.x_train, split.y_train, "bangalore")
-    assert len(split.y_test) == 391 and models.r2(split.y_test, predict(model, split.x_test)) > 0.85
+    assert len(split.y_test) == 391 and networks.r2(split.y_test, predict(model, split.x_test)) > 0.85

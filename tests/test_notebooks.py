@@ -9,8 +9,8 @@ import pytest
 import yaml
 from conftest import ROOT, SETUP
 
-from insdel.chapters import PROFILES, Chapter, list_chapters, profile_values, read_parameters
-from insdel.pairs import KERNEL, twin
+from insdel.book.chapters import PROFILES, Chapter, list_chapters, profile_values, read_parameters
+from insdel.book.twins import KERNEL, twin
 
 CHAPTERS = list_chapters(ROOT)
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-from insdel import own
+from insdel.own import table as own
 
 
 def flats(rows: int = 60, **columns: object) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from insdel.chapters import check_values, find_chapter, list_chapters, profile_values, read_parameters, tagged
+from insdel.book.chapters import check_values, find_chapter, list_chapters, profile_values, read_parameters, tagged
 
 CHAPTER = find_chapter(list_chapters(ROOT), "your_own")
 NETWORK = """

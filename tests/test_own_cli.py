@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from insdel.cli import _clone, main, parser, user_values
+from insdel.book.cli import _clone, main, parser, user_values
 
 
 def given(*arguments: str) -> dict[str, str]:

@@ -17,8 +17,9 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
 import insdel
-from insdel import own, own_models
 from insdel.evaluate import predict
+from insdel.own import models
+from insdel.own import table as own
 
 
 def flats(rows: int = 80) -> pd.DataFrame:
@@ -55,7 +56,7 @@ def raw(case: tuple[own.Table, own.Split]) -> np.ndarray:
     return case[0].features.to_numpy()[case[1].test]
 
 
-def values(subject: own_models.Subject, case: tuple[own.Table, own.Split]) -> np.ndarray:
+def values(subject: models.Subject, case: tuple[own.Table, own.Split]) -> np.ndarray:
     return np.asarray(predict(subject.f, case[1].x_test))
 
 
@@ -67,13 +68,13 @@ def linear(columns: np.ndarray) -> np.ndarray:
 
 
 def test_a_function_gets_the_tables_columns(numbers: tuple[own.Table, own.Split]) -> None:
-    subject = own_models.make(linear, *numbers)
+    subject = models.make(linear, *numbers)
     np.testing.assert_allclose(values(subject, numbers), numbers[1].y_test)
     assert subject.score(*numbers)["R²"] == pytest.approx(1) and "function" in subject.about
 
 
 def test_a_function_on_tensors_keeps_its_gradient(numbers: tuple[own.Table, own.Split]) -> None:
-    subject = own_models.make(lambda z: torch.stack([z[:, 0] ** 2, z[:, 1]], 1).sum(1), *numbers)
+    subject = models.make(lambda z: torch.stack([z[:, 0] ** 2, z[:, 1]], 1).sum(1), *numbers)
     x = numbers[1].x_test
     slope = -insdel.explain("vanilla_grad", subject.f, x, x[:1])
     width = numbers[1].scale.width
@@ -86,7 +87,7 @@ def test_a_fitted_estimator_is_asked_for_its_prediction(numbers: tuple[own.Table
     on_array = LinearRegression().fit(table.features.to_numpy(), table.target)
     on_frame = LinearRegression().fit(table.features[["rooms", "district", "area"]], table.target)  # another order
     for model in (on_array, on_frame):
-        subject = own_models.make(model, *numbers)
+        subject = models.make(model, *numbers)
         np.testing.assert_allclose(values(subject, numbers), on_array.predict(raw(numbers)))
         assert subject.about == "LinearRegression, loaded"
 
@@ -94,16 +95,16 @@ def test_a_fitted_estimator_is_asked_for_its_prediction(numbers: tuple[own.Table
 def test_an_estimator_that_is_not_fitted_is_fitted_to_the_training_rows(numbers: tuple[own.Table, own.Split]) -> None:
     table, split = numbers
     template = DummyRegressor()
-    subject = own_models.make(template, table, split)
+    subject = models.make(template, table, split)
     np.testing.assert_allclose(values(subject, numbers), table.target[split.train].mean())
     assert not hasattr(template, "constant_") and "fitted here" in subject.about
-    again = own_models.make("sklearn.dummy:DummyRegressor", table, split)
+    again = models.make("sklearn.dummy:DummyRegressor", table, split)
     np.testing.assert_array_equal(values(again, numbers), values(subject, numbers))
 
 
 def test_a_pipeline_gets_text_as_text(numbers: tuple[own.Table, own.Split]) -> None:
     encoder = make_column_transformer((OneHotEncoder(), ["district"]), remainder="passthrough")
-    subject = own_models.make(make_pipeline(encoder, LinearRegression()), *numbers)
+    subject = models.make(make_pipeline(encoder, LinearRegression()), *numbers)
     np.testing.assert_allclose(values(subject, numbers), numbers[1].y_test)  # one-hot makes the price linear
     assert "text as text" in subject.notes[0]
     with pytest.raises(ValueError, match="district has a value between two texts"):
@@ -114,13 +115,13 @@ def test_probabilities_of_an_estimator(classes: tuple[own.Table, own.Split]) -> 
     table, split = classes
     forest = RandomForestClassifier(5, random_state=0).fit(table.features.to_numpy(), table.target)
     column = list(forest.classes_).index("dear")
-    found = values(own_models.make(forest, table, split), classes)
+    found = values(models.make(forest, table, split), classes)
     np.testing.assert_allclose(found, forest.predict_proba(raw(classes))[:, column])
     with pytest.raises(TypeError, match="needs predict_proba, which LinearSVC lacks"):
-        own_models.make(LinearSVC(), table, split)
+        models.make(LinearSVC(), table, split)
     other = RandomForestClassifier(2).fit(raw(classes), np.arange(len(raw(classes))) % 2)
     with pytest.raises(ValueError, match="knows the classes 0, 1, not 'dear'"):
-        own_models.make(other, table, split)
+        models.make(other, table, split)
 
 
 def module(outputs: int, *last: torch.nn.Module) -> torch.nn.Sequential:
@@ -130,7 +131,7 @@ def module(outputs: int, *last: torch.nn.Module) -> torch.nn.Sequential:
 
 def test_a_torch_module_and_its_gradient(numbers: tuple[own.Table, own.Split]) -> None:
     inner = module(1)
-    subject = own_models.make(inner, *numbers)
+    subject = models.make(inner, *numbers)
     columns = torch.tensor(raw(numbers), dtype=torch.float32, requires_grad=True)
     output = inner(columns)[:, 0]
     np.testing.assert_allclose(values(subject, numbers), output.detach(), rtol=1e-5, atol=1e-6)
@@ -144,13 +145,13 @@ def test_a_torch_module_and_its_gradient(numbers: tuple[own.Table, own.Split]) -
 
 
 def test_a_modules_scores_become_probabilities(classes: tuple[own.Table, own.Split]) -> None:
-    scores, ready = own_models.make(module(3), *classes), own_models.make(module(3, torch.nn.Softmax(1)), *classes)
+    scores, ready = models.make(module(3), *classes), models.make(module(3, torch.nn.Softmax(1)), *classes)
     np.testing.assert_allclose(values(scores, classes), values(ready, classes), rtol=1e-6)
     assert "softmax is applied" in scores.notes[0] and not ready.notes
     columns = torch.tensor(raw(classes), dtype=torch.float32)
     expected = module(3)(columns).softmax(1)[:, classes[0].classes.index("dear")].detach()
     np.testing.assert_allclose(values(ready, classes), expected, rtol=1e-4)
-    one = own_models.make(module(1), *classes)
+    one = models.make(module(1), *classes)
     np.testing.assert_allclose(values(one, classes), module(1)(columns).sigmoid()[:, 0].detach(), rtol=1e-4)
 
 
@@ -159,51 +160,51 @@ def test_a_function_may_return_the_probability_of_every_class(classes: tuple[own
         weights = np.abs(columns[:, :3]) + 1
         return weights / weights.sum(axis=1, keepdims=True)
 
-    found = values(own_models.make(shares, *classes), classes)
+    found = values(models.make(shares, *classes), classes)
     np.testing.assert_allclose(found, shares(raw(classes))[:, 1])  # cheap, dear, mid
     with pytest.raises(ValueError, match="probabilities in .0, 1.; price returned values between"):
-        own_models.wrap(lambda c: c[:, 0], *classes, "price")
+        models.wrap(lambda c: c[:, 0], *classes, "price")
 
 
 def test_wrong_outputs_and_inputs_are_explained(numbers, classes) -> None:
     with pytest.raises(ValueError, match="needs 1 output per row; found 2"):
-        own_models.make(module(2), *numbers)
+        models.make(module(2), *numbers)
     with pytest.raises(ValueError, match="needs 1 output or 3 .cheap, dear, mid. per row; found 2"):
-        own_models.make(module(2), *classes)
+        models.make(module(2), *classes)
     with pytest.raises(ValueError, match="failed on a batch of the table's 3 columns, area, rooms, district"):
-        own_models.make(torch.nn.Linear(4, 1), *numbers)
+        models.make(torch.nn.Linear(4, 1), *numbers)
     with pytest.raises(ValueError, match="failed on a batch.*3 columns"):
-        own_models.make(LinearRegression().fit(np.eye(5), np.arange(5)), *numbers)
+        models.make(LinearRegression().fit(np.eye(5), np.arange(5)), *numbers)
     stranger = LinearRegression().fit(pd.DataFrame(np.eye(2), columns=["area", "garden"]), [0, 1])
     with pytest.raises(ValueError, match="columns that the table lacks: garden"):
-        own_models.make(stranger, *numbers)
+        models.make(stranger, *numbers)
     with pytest.raises(TypeError, match="a function; int is a int"):
-        own_models.make(3, *numbers)
+        models.make(3, *numbers)
     with pytest.raises(TypeError, match="Linear is a class"):
-        own_models.make("torch.nn:Linear", *numbers)
+        models.make("torch.nn:Linear", *numbers)
 
 
 def test_models_are_found_in_files_and_modules(tmp_path: Path, numbers: tuple[own.Table, own.Split]) -> None:
     (tmp_path / "beside.py").write_text("FACTOR = 7\n")
     (tmp_path / "mine.py").write_text("from beside import FACTOR\n\n\ndef price(c):\n    return FACTOR * c[:, 0]\n")
-    subject = own_models.make(f"{tmp_path / 'mine.py'}:price", *numbers)
+    subject = models.make(f"{tmp_path / 'mine.py'}:price", *numbers)
     np.testing.assert_allclose(values(subject, numbers), 7 * raw(numbers)[:, 0])
     assert subject.about == "mine.py:price, a function"
     with pytest.raises(ValueError, match="mine.py has no 'prize'; it has: FACTOR, price"):
-        own_models.find(f"{tmp_path / 'mine.py'}:prize")
+        models.find(f"{tmp_path / 'mine.py'}:prize")
     with pytest.raises(FileNotFoundError, match="found none at .*nothing.py"):
-        own_models.find(f"{tmp_path / 'nothing.py'}:price")
+        models.find(f"{tmp_path / 'nothing.py'}:price")
     with pytest.raises(ValueError, match="no module no_such_module.*file.py:name"):
-        own_models.find("no_such_module:price")
+        models.find("no_such_module:price")
     with pytest.raises(ValueError, match="Pickles run whatever is in them"):
-        own_models.find("model.joblib")
+        models.find("model.joblib")
     with pytest.raises(ValueError, match="network, forest, file.py:name"):
-        own_models.find("tree")
+        models.find("tree")
 
 
 def test_network_and_forest_learn(numbers, classes) -> None:
-    assert own_models.make("network", *numbers, neurons=[16], epochs=40).score(*numbers)["R²"] > 0.8
-    assert own_models.make("forest", *numbers).score(*numbers)["R²"] > 0.6
+    assert models.make("network", *numbers, neurons=[16], epochs=40).score(*numbers)["R²"] > 0.8
+    assert models.make("forest", *numbers).score(*numbers)["R²"] > 0.6
     for model in ("network", "forest", LogisticRegression(max_iter=5000)):
-        score = own_models.make(model, *classes, neurons=[16], epochs=40).score(*classes)
+        score = models.make(model, *classes, neurons=[16], epochs=40).score(*classes)
         assert score["accuracy"] > score["always the commoner answer"]

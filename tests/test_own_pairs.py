@@ -8,8 +8,12 @@ import pytest
 import torch
 
 import insdel
-from insdel import own, own_models, own_pairs, policies, tables
-from insdel.compare import PAPER_METHODS
+from insdel import policies
+from insdel.comparison import PAPER_METHODS
+from insdel.own import models
+from insdel.own import pairs as own_pairs
+from insdel.own import table as own
+from insdel.paper.studies import tables
 
 EVERYTHING = [*PAPER_METHODS, "occlusion", "ig_jump", "best", "expected"]
 
@@ -32,7 +36,7 @@ def case() -> tuple[own.Table, own.Split]:
 
 
 def test_pairs_follow_the_policy(case: tuple[own.Table, own.Split]) -> None:
-    f, split = own_models.make(additive, *case).f, case[1]
+    f, split = models.make(additive, *case).f, case[1]
     pairs = own_pairs.pick("counterfactual", f, split, n_pairs=7, at_least=5, seed=3)
     every = policies.counterfactual(f, split.x_test, at_least=5)
     assert len(pairs) == 7 and (pairs.differing == 5).all()
@@ -49,7 +53,7 @@ def test_pairs_follow_the_policy(case: tuple[own.Table, own.Split]) -> None:
 
 
 def test_pairs_that_cannot_be_had(case: tuple[own.Table, own.Split]) -> None:
-    f, split = own_models.make(additive, *case).f, case[1]
+    f, split = models.make(additive, *case).f, case[1]
     with pytest.raises(ValueError, match="policy must be one of counterfactual, one_to_one, average; found 'nearest'"):
         own_pairs.pick("nearest", f, split)
     with pytest.raises(ValueError, match="n_pairs must be at least 1; found 0"):
@@ -61,7 +65,7 @@ def test_pairs_that_cannot_be_had(case: tuple[own.Table, own.Split]) -> None:
 
 
 def test_without_a_gradient_its_methods_are_left_out_in_one_sentence(case: tuple[own.Table, own.Split]) -> None:
-    f = own_models.make("forest", *case).f
+    f = models.make("forest", *case).f
     pairs = own_pairs.pick("one_to_one", f, case[1], n_pairs=3)
     plan = own_pairs.plan(f, pairs, case[0], EVERYTHING)
     assert plan.methods == ["kernel_shap", "lime", "random", "occlusion", "best", "expected"]
@@ -72,7 +76,7 @@ def test_without_a_gradient_its_methods_are_left_out_in_one_sentence(case: tuple
 
 
 def test_binary_features_are_passed_on(case: tuple[own.Table, own.Split]) -> None:
-    f = own_models.make("network", *case, neurons=[4], epochs=1).f
+    f = models.make("network", *case, neurons=[4], epochs=1).f
     pairs = own_pairs.pick("one_to_one", f, case[1], n_pairs=3)
     plan = own_pairs.plan(f, pairs, case[0], EVERYTHING)
     assert plan.methods == EVERYTHING and not plan.notes
@@ -85,7 +89,7 @@ def test_binary_features_are_passed_on(case: tuple[own.Table, own.Split]) -> Non
 
 
 def test_a_function_of_torch_operations_has_gradients_but_no_layers(case: tuple[own.Table, own.Split]) -> None:
-    f = own_models.make(lambda c: torch.tanh(c).sum(1), *case).f
+    f = models.make(lambda c: torch.tanh(c).sum(1), *case).f
     pairs = own_pairs.pick("one_to_one", f, case[1], n_pairs=3)
     plan = own_pairs.plan(f, pairs, case[0], ["integrated_gradients", "deeplift", "kernel_shap"])
     assert plan.methods == ["integrated_gradients", "kernel_shap"] and "DeepLIFT" in plan.notes[0]
@@ -101,7 +105,7 @@ def test_deeplift_is_left_out_where_it_would_not_be_deeplift(case: tuple[own.Tab
         def forward(self, z: torch.Tensor) -> torch.Tensor:
             return self.layer(z).square()
 
-    f = own_models.make(Functional(), *case).f
+    f = models.make(Functional(), *case).f
     pairs = own_pairs.pick("one_to_one", f, case[1], n_pairs=3)
     plan = own_pairs.plan(f, pairs, case[0], ["deeplift", "vanilla_grad"])
     assert plan.methods == ["vanilla_grad"] and "DeepLIFT is left out: deeplift's attributions miss" in plan.notes[0]
@@ -110,7 +114,7 @@ def test_deeplift_is_left_out_where_it_would_not_be_deeplift(case: tuple[own.Tab
 def test_many_differing_features_are_sampled() -> None:
     table = make_table(24)
     split = own.split(table, share=0.5)
-    f = own_models.make(additive, table, split).f
+    f = models.make(additive, table, split).f
     pairs = own_pairs.pick("counterfactual", f, split, n_pairs=2, at_least=23)
     assert pairs.differing.max() > 20
     plan = own_pairs.plan(f, pairs, table, ["kernel_shap", "banzhaf", "best", "expected"], exact_up_to=20, samples=100)
@@ -125,7 +129,7 @@ def test_many_differing_features_are_sampled() -> None:
 
 
 def test_plans_that_cannot_be(case: tuple[own.Table, own.Split]) -> None:
-    f = own_models.make("forest", *case).f
+    f = models.make("forest", *case).f
     pairs = own_pairs.pick("one_to_one", f, case[1], n_pairs=3)
     with pytest.raises(ValueError, match="methods must be among kernel_shap.*; found shap"):
         own_pairs.plan(f, pairs, case[0], ["shap"])
@@ -136,7 +140,7 @@ def test_plans_that_cannot_be(case: tuple[own.Table, own.Split]) -> None:
 
 
 def test_curves_and_attributions_of_the_widest_pair(case: tuple[own.Table, own.Split]) -> None:
-    f = own_models.make(additive, *case).f
+    f = models.make(additive, *case).f
     pairs = own_pairs.pick("one_to_one", f, case[1], n_pairs=8)
     pair = own_pairs.widest(f, pairs)
     effects = (pairs.reference - pairs.x) * case[1].scale.width * np.arange(1, 6)
@@ -152,7 +156,7 @@ def test_curves_and_attributions_of_the_widest_pair(case: tuple[own.Table, own.S
 
 
 def test_verdicts_compare_the_leader_with_everyone(case: tuple[own.Table, own.Split]) -> None:
-    f = own_models.make(additive, *case).f
+    f = models.make(additive, *case).f
     pairs = own_pairs.pick("one_to_one", f, case[1], n_pairs=20)
     table = own_pairs.plan(f, pairs, case[0], ["random", "kernel_shap", "occlusion", "best"]).table(f, pairs)
     found = own_pairs.verdicts(table)

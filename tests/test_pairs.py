@@ -8,8 +8,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from insdel.chapters import list_chapters
-from insdel.pairs import repository_address, sync, twin_text
+from insdel.book.chapters import list_chapters
+from insdel.book.twins import repository_address, sync, twin_text
 
 
 @pytest.fixture(autouse=True)

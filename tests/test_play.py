@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import insdel
-from insdel import play, plots
+from insdel.book import board, board_figures
 from insdel.examples import Example, game, house
 
 ORDERS = np.array(list(permutations(range(3))))
@@ -47,7 +47,7 @@ def areas(f: Any, x: np.ndarray, reference: np.ndarray, cards: np.ndarray) -> di
 @pytest.mark.parametrize("make", [house, lambda: counterexample(-1.5), lambda: counterexample(-5)])
 def test_best_cards_are_those_of_brute_force(make: Callable[[], Example]) -> None:
     f, x, reference, _ = make()
-    one = play.deal(f, x, reference)
+    one = board.deal(f, x, reference)
     found = [areas(f, x, reference, cards) for cards in ORDERS]
     for test in TESTS:
         assert one.abc("best", test) == pytest.approx(max(area[test] for area in found))
@@ -61,7 +61,7 @@ def test_greedy_cards_take_the_best_next_value() -> None:
     lattice = insdel.Lattice(values, tuple(range(5)), 5)
     terms = {tuple(k + 1 for k in range(5) if s >> k & 1): float(d) for s, d in enumerate(lattice.dividends())}
     f, x, reference, _ = game(terms)
-    one = play.deal(f, x, reference)
+    one = board.deal(f, x, reference)
     for test, sign in (("insertion", 1), ("deletion", -1)):
         taken, walk = 0, []
         while len(walk) < 5:
@@ -74,9 +74,9 @@ def test_greedy_cards_take_the_best_next_value() -> None:
 
 def test_methods_lay_their_own_ranking_for_every_test() -> None:
     f, x, reference, _ = house()
-    one = play.deal(f, x, reference, seed=4, lime_samples=50)
+    one = board.deal(f, x, reference, seed=4, lime_samples=50)
     options = {"lime": {"samples": 50, "seed": 4}}
-    for method in play.METHODS:
+    for method in board.METHODS:
         ranking = insdel.order(insdel.explain(method, f, x, reference, **options.get(method, {})))
         for test in TESTS:
             np.testing.assert_array_equal(one.orders[method][test], ranking)
@@ -87,7 +87,7 @@ def test_features_that_do_not_differ_get_no_card() -> None:
         return z[:, 0] * z[:, 3] + 2 * z[:, 1] - z[:, 2]
 
     x, reference = np.array([1.0, 0.5, 7.0, -1.0]), np.array([2.0, 0.5, 7.5, 1.5])
-    one = play.board("t", "a", "u", f, (x, reference), "abcd", shown=(10 * x, 10 * reference))
+    one = board.board("t", "a", "u", f, (x, reference), "abcd", shown=(10 * x, 10 * reference))
     assert one.names == ("a", "c", "d")
     assert one.changes == ("10 → 20", "70 → 75", "−10 → 15")
     lattice = one.deals[0].lattice
@@ -97,13 +97,13 @@ def test_features_that_do_not_differ_get_no_card() -> None:
 
 def test_share_is_of_the_best_and_nan_where_nothing_can_be_won() -> None:
     f, x, reference, _ = counterexample(-1.5)
-    one = play.deal(f, x, reference)
+    one = board.deal(f, x, reference)
     assert one.share("best") == 1
     assert one.share("kernel_shap") == pytest.approx(2 / 2.5)  # ABC of (1, 2, 3) and of (1, 3, 2), by hand
     f, x, reference, _ = game({(1, 2, 3): 6})
-    hopeless = play.deal(f, x, reference)
+    hopeless = board.deal(f, x, reference)
     assert hopeless.abc("best") == -6 and np.isnan(hopeless.share("best"))
-    assert play.kept(hopeless.lattice) == 1
+    assert board.kept(hopeless.lattice) == 1
 
 
 def test_the_pair_with_most_to_gain() -> None:
@@ -112,20 +112,20 @@ def test_the_pair_with_most_to_gain() -> None:
 
     x = np.array([[0, 0, 0, a] for a in (0, -1.5, 0)], dtype=float)
     reference = np.array([[1, 1, 1, a] for a in (0, -1.5, 0)], dtype=float)
-    assert play.most_to_gain(f, x, reference) == 1
-    kept = [play.kept(one) for one in insdel.lattices(f, x, reference)]
+    assert board.most_to_gain(f, x, reference) == 1
+    kept = [board.kept(one) for one in insdel.lattices(f, x, reference)]
     assert kept[0] == pytest.approx(1) and kept[1] < 0.95
 
 
 def test_a_family_has_one_game_per_position() -> None:
-    one = play.family("t", "a", counterexample, "A", [-5, -1.5, 0])
+    one = board.family("t", "a", counterexample, "A", [-5, -1.5, 0])
     assert one.positions == (-5.0, -1.5, 0.0) and one.names == ("feature 1", "feature 2", "feature 3")
     for a, each in zip(one.positions, one.deals, strict=True):
         assert each.lattice.values[3] == 5 + a
         assert each.lattice.values[7] == 6 + a
 
 
-def embedded(figure: play.Figure) -> tuple[str, dict[str, Any]]:
+def embedded(figure: board.Figure) -> tuple[str, dict[str, Any]]:
     html = figure._repr_html_()
     found = re.fullmatch(r'(<div .*>)<script type="application/json">(.*)</script></div>', html, re.DOTALL)
     assert found
@@ -134,9 +134,9 @@ def embedded(figure: play.Figure) -> tuple[str, dict[str, Any]]:
 
 def test_the_page_gets_the_values_and_orders() -> None:
     f, x, reference, names = house()
-    one = play.board("</script> & 2 houses", "about", "price", f, (x, reference), names)
-    head, data = embedded(play.cards([one], still="fig-still"))
-    assert 'data-play="order"' in head and 'data-still="fig-still"' in head and play.NOTE in head
+    one = board.board("</script> & 2 houses", "about", "price", f, (x, reference), names)
+    head, data = embedded(board.cards([one], still="fig-still"))
+    assert 'data-play="order"' in head and 'data-still="fig-still"' in head and board.NOTE in head
     [sent] = data["boards"]
     assert sent["title"] == one.title and sent["names"] == list(names)
     np.testing.assert_array_equal(decode(sent["deals"][0]["values"]), one.deals[0].lattice.values)
@@ -149,37 +149,37 @@ def test_the_page_gets_the_values_and_orders() -> None:
 
 def test_values_that_are_no_float32_are_rounded_before_they_are_measured() -> None:
     f, x, reference, _ = game({(): 0.1, (1,): 1 / 3, (2,): 1e-9, (1, 2): 0.7})
-    one = play.deal(f, x, reference)
-    np.testing.assert_array_equal(decode(play.encode(one.lattice.values)), one.lattice.values)
+    one = board.deal(f, x, reference)
+    np.testing.assert_array_equal(decode(board.encode(one.lattice.values)), one.lattice.values)
     np.testing.assert_allclose(one.lattice.values, insdel.Lattice.evaluate(f, x, reference).values, rtol=1e-7)
 
 
 def test_encoded_numbers_have_no_slash() -> None:
     worst = np.frombuffer(b"\xff" * 64, dtype="<u4").view("<f4")
     assert "/" in base64.b64encode(worst.tobytes()).decode()
-    assert not set("/+") & set(play.encode(worst))
+    assert not set("/+") & set(board.encode(worst))
 
 
 def test_sliders_get_seven_dividends_per_game() -> None:
-    _, data = embedded(play.sliders({"one": {(1,): 3, (1, 2): -1.5}, "two": {(1, 2, 3): 6}}, still="fig-still"))
+    _, data = embedded(board.sliders({"one": {(1,): 3, (1, 2): -1.5}, "two": {(1, 2, 3): 6}}, still="fig-still"))
     assert data["subsets"] == [[1], [2], [3], [1, 2], [1, 3], [2, 3], [1, 2, 3]]
     assert data["games"] == {"one": [3, 0, 0, -1.5, 0, 0, 0], "two": [0, 0, 0, 0, 0, 0, 6]}
 
 
 def test_sliders_refuse_what_they_cannot_show() -> None:
     with pytest.raises(ValueError, match=r"found \[\(4,\)\]"):
-        play.sliders({"one": {(4,): 1}}, still="s")
+        board.sliders({"one": {(4,): 1}}, still="s")
     with pytest.raises(ValueError, match="between ±6"):
-        play.sliders({"one": {(1,): 7}}, still="s")
+        board.sliders({"one": {(1,): 7}}, still="s")
     with pytest.raises(ValueError, match="steps of 0.25"):
-        play.sliders({"one": {(1,): 0.1}}, still="s")
+        board.sliders({"one": {(1,): 0.1}}, still="s")
 
 
 def test_the_still_picture_draws_both_orders_in_both_tests() -> None:
     f, x, reference, names = house()
-    pair = play.board("Houses", "", "price", f, (x, reference), names)
-    paper = play.family("Paper", "", counterexample, "A", [-5, -1.5, 0])
-    upper, lower = np.reshape(plots.play_boards([pair, paper]).axes, (2, 2))
+    pair = board.board("Houses", "", "price", f, (x, reference), names)
+    paper = board.family("Paper", "", counterexample, "A", [-5, -1.5, 0])
+    upper, lower = np.reshape(board_figures.play_boards([pair, paper]).axes, (2, 2))
     assert upper[0].get_title("left") == "Houses" and lower[0].get_title("left") == "Paper, A = -1.5"
     middle = paper.deals[1]
     for panel, test in zip(lower, ("insertion", "deletion"), strict=True):

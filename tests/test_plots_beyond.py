@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from insdel import plots
 from insdel.chance import Histogram
+from insdel.paper import figures
 
 TITLES = {"kernel_shap": "Kernel SHAP", "random": "Random"}
 
@@ -29,7 +29,7 @@ def shares(level: float) -> pd.DataFrame:
 def test_walks_lie_over_the_band_of_random_orders() -> None:
     shuffled = np.tile([0.0, 1.0, 4.0], (100, 1))
     shuffled[:, 1] = np.arange(100)
-    [axes] = plots.beyond_walks({"best": np.array([0.0, 5.0, 4.0])}, shuffled, "GeV").axes
+    [axes] = figures.beyond_walks({"best": np.array([0.0, 5.0, 4.0])}, shuffled, "GeV").axes
     drawn = {line.get_label(): line.get_ydata() for line in axes.lines}
     assert list(drawn["best"]) == [0, 5, 4] and list(drawn["straight line"]) == [0, 2, 4]
     middle = axes.collections[0].get_paths()[0].vertices
@@ -39,7 +39,7 @@ def test_walks_lie_over_the_band_of_random_orders() -> None:
 
 
 def test_shares_have_a_panel_per_test_and_a_colour_per_run() -> None:
-    figure = plots.beyond_shares({"houses": shares(50), "collisions": shares(90)}, TITLES)
+    figure = figures.beyond_shares({"houses": shares(50), "collisions": shares(90)}, TITLES)
     assert [axes.get_title() for axes in figure.axes] == ["insertion", "deletion", "insertion + deletion"]
     for k, axes in enumerate(figure.axes):
         houses, collisions = axes.containers
@@ -53,7 +53,7 @@ def test_shares_have_a_panel_per_test_and_a_colour_per_run() -> None:
 
 def test_hard_pairs_that_lose_nothing_are_not_drawn() -> None:
     rows = pd.DataFrame({"lost": [0.0, 0.1, 0.2], "interacting": [0.1, 0.2, 0.3], "turned": [0.01, 0.02, 0.03]})
-    variance, turned = plots.beyond_hard({"houses": rows}).axes
+    variance, turned = figures.beyond_hard({"houses": rows}).axes
     np.testing.assert_allclose(variance.collections[0].get_offsets(), [[0.2, 0.1], [0.3, 0.2]])
     np.testing.assert_allclose(turned.collections[0].get_offsets(), [[0.02, 0.1], [0.03, 0.2]])
     assert turned.get_xscale() == "log" and turned.xaxis.get_major_formatter()(0.001, 0) == "0.1 %"
@@ -61,7 +61,7 @@ def test_hard_pairs_that_lose_nothing_are_not_drawn() -> None:
 
 def test_the_histogram_shows_density_and_tail() -> None:
     counted = Histogram(np.arange(64.0), np.full(64, 1 / 64))
-    density, tail = plots.chance_histogram(counted, {"best": 60.0}, "ABC").axes
+    density, tail = figures.chance_histogram(counted, {"best": 60.0}, "ABC").axes
     [line] = [line for line in tail.lines if line.get_label() != "best"]
     np.testing.assert_allclose(line.get_ydata(), 1 - np.arange(64) / 64)
     assert tail.get_yscale() == "log"
@@ -71,7 +71,7 @@ def test_the_histogram_shows_density_and_tail() -> None:
 def test_tails_are_shares_of_pairs() -> None:
     rows = pd.DataFrame({"method": ["kernel_shap"] * 4 + ["random"] * 4,
                          "tail_probability": [0.01, 0.01, 0.02, 0.5, 0.25, 1.0, 0.75, 0.5]})  # fmt: skip
-    [axes] = plots.chance_tails({"houses": rows}, TITLES).axes
+    [axes] = figures.chance_tails({"houses": rows}, TITLES).axes
     drawn = {line.get_label(): (np.array(line.get_xdata()), np.array(line.get_ydata())) for line in axes.lines}
     np.testing.assert_allclose(drawn["Kernel SHAP"][0], [0.01, 0.01, 0.02, 0.5, 1.0])
     np.testing.assert_allclose(drawn["Random"][1], [0.25, 0.5, 0.75, 1.0, 1.0])
@@ -82,7 +82,7 @@ def test_tails_are_shares_of_pairs() -> None:
 def test_the_scale_shows_quantiles_over_pairs() -> None:
     rows = pd.DataFrame({"method": ["kernel_shap"] * 101 + ["random"] * 2,
                          "normalised": [*np.linspace(0, 1, 101), 0.0, np.nan]})  # fmt: skip
-    [axes] = plots.chance_scale({"houses": rows}, TITLES).axes
+    [axes] = figures.chance_scale({"houses": rows}, TITLES).axes
     thin, thick, dot = axes.lines[:3]
     np.testing.assert_allclose(thin.get_xdata(), [0.05, 0.95])
     np.testing.assert_allclose(thick.get_xdata(), [0.25, 0.75])
@@ -92,7 +92,7 @@ def test_the_scale_shows_quantiles_over_pairs() -> None:
 
 def test_rankings_are_points_of_the_plane() -> None:
     cloud = np.array([0.0, 1.0]), np.array([2.0, 3.0])
-    [axes] = plots.both_plane(cloud, {"best": (5.0, 6.0)}, " (GeV)").axes
+    [axes] = figures.both_plane(cloud, {"best": (5.0, 6.0)}, " (GeV)").axes
     np.testing.assert_allclose(axes.collections[0].get_offsets(), [[0, 2], [1, 3]])
     mark = next(line for line in axes.lines if line.get_label() == "best")
     assert (list(mark.get_xdata()), list(mark.get_ydata())) == ([5.0], [6.0])
@@ -101,7 +101,7 @@ def test_rankings_are_points_of_the_plane() -> None:
 
 def test_differences_are_drawn_over_term_and_shift() -> None:
     rows = pd.DataFrame({"difference": [1.0, 2.0], "term": [1.0, 2.0], "shift": [0.5, -0.5]})
-    left, right = plots.both_differences({"houses": rows}).axes
+    left, right = figures.both_differences({"houses": rows}).axes
     np.testing.assert_allclose(left.collections[0].get_offsets(), [[1, 1], [2, 2]])
     np.testing.assert_allclose(right.collections[0].get_offsets(), [[0.5, 1], [-0.5, 2]])
     assert "Theorem 1" in left.get_xlabel() and "all rankings" in right.get_xlabel()
@@ -109,7 +109,7 @@ def test_differences_are_drawn_over_term_and_shift() -> None:
 
 def test_kinds_are_stacked() -> None:
     kinds = pd.DataFrame({"pairwise": [0.1], "odd": [0.04], "even": [0.02]}, index=["houses"])
-    [axes] = plots.both_kinds(kinds).axes
+    [axes] = figures.both_kinds(kinds).axes
     np.testing.assert_allclose([bar.get_x() for bar in axes.patches], [0.0, 0.1, 0.14])
     np.testing.assert_allclose([bar.get_width() for bar in axes.patches], [0.1, 0.04, 0.02])
     assert [label.get_text() for label in axes.get_yticklabels()] == ["houses"]

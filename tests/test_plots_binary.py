@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from insdel import plots
+from insdel.paper import figures
 
 TITLES = {"casting": "Casting", "jumping": "Jumping"}
 
@@ -22,7 +22,7 @@ def nothing_left_open():
 
 def test_the_line_shows_both_functions_and_both_ends() -> None:
     times, cast, between = [0, 0.5, 1], np.array([[0.0, 3, 1], [2, 2, 5]]), np.array([[0.0, 1, 1], [2, 4, 5]])
-    figure = plots.binary_line(times, cast, between, ["one", "two"])
+    figure = figures.binary_line(times, cast, between, ["one", "two"])
     assert [panel.get_title() for panel in figure.axes] == ["one", "two"]
     for panel, f, g in zip(figure.axes, cast, between, strict=True):
         first, second, ends = (line.get_ydata() for line in panel.lines)
@@ -34,7 +34,7 @@ def test_distances_are_percent_and_casting_is_drawn_over_the_bend() -> None:
         "pair": [0, 1, 2] * 2, "method": ["casting"] * 3 + ["jumping"] * 3, "error": [1.0, 2, 3, 0.1, 0.2, 0.3],
         "size": 10.0, "bend": [4.0, 5, 6] * 2,
     })  # fmt: skip
-    left, right = plots.binary_distance(table, TITLES).axes
+    left, right = figures.binary_distance(table, TITLES).axes
     medians = [line.get_xdata()[0] for line in left.lines if len(set(line.get_xdata())) == 1]
     assert any(np.isclose(medians, 20)) and any(np.isclose(medians, 2))
     assert [label.get_text() for label in left.get_yticklabels()] == ["Casting", "Jumping"] and "%" in left.get_xlabel()
@@ -45,7 +45,7 @@ def test_distances_are_percent_and_casting_is_drawn_over_the_bend() -> None:
 def test_gains_are_drawn_over_evaluations_with_two_standard_errors() -> None:
     index = pd.MultiIndex.from_product([["insertion", "deletion"], TITLES])
     areas = pd.DataFrame({"percent": [0.0, 8, 0, -1], "percent_se": [0.0, 2, 0, 1]}, index)
-    figure = plots.binary_gain(areas, pd.Series({"casting": 1000, "jumping": 5000}), TITLES)
+    figure = figures.binary_gain(areas, pd.Series({"casting": 1000, "jumping": 5000}), TITLES)
     for panel, percent, se in zip(figure.axes, (8, -1), (2, 1), strict=True):
         bars = {bar.get_label(): bar for bar in panel.containers}
         assert bars["Jumping"].lines[0].get_xydata().tolist() == [[5000, percent]]

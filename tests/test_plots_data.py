@@ -9,7 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from insdel import plots
+from insdel.paper import figures
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def tables() -> dict[str, pd.DataFrame]:
 
 
 def test_distributions_show_shares_so_that_tables_of_any_size_compare(tables: dict[str, pd.DataFrame]) -> None:
-    figure = plots.data_distributions(tables, ["area", "rooms"], across=2, bins=12)
+    figure = figures.data_distributions(tables, ["area", "rooms"], across=2, bins=12)
     area, rooms = figure.axes
     assert (area.get_xlabel(), rooms.get_xlabel()) == ("area", "rooms")
     assert legend(area) == ["genuine", "simulated"] and len(area.patches) == 2
@@ -64,19 +64,19 @@ def test_distributions_show_shares_so_that_tables_of_any_size_compare(tables: di
 
 
 def test_distributions_give_whole_numbers_a_bin_each_and_others_equal_bins(tables: dict[str, pd.DataFrame]) -> None:
-    area, rooms = plots.data_distributions(tables, ["area", "rooms"], across=2, bins=12).axes
+    area, rooms = figures.data_distributions(tables, ["area", "rooms"], across=2, bins=12).axes
     np.testing.assert_allclose(steps(rooms, 0), [0.5, 1.5, 2.5, 3.5, 4.5])
     assert len(steps(area, 0)) == 13 and np.ptp(np.diff(steps(area, 0))) < 1e-12
 
 
 def test_distributions_leave_out_the_far_tail_only() -> None:
     values = np.append(np.linspace(0, 1, 999), 1e6)
-    axes = plots.data_distributions({"one": pd.DataFrame({"x": values})}, ["x"], across=1, bins=10).axes[0]
+    axes = figures.data_distributions({"one": pd.DataFrame({"x": values})}, ["x"], across=1, bins=10).axes[0]
     assert steps(axes, 0)[-1] <= 1 and heights(axes, 0).sum() > 0.99
 
 
 def test_distributions_hide_the_panels_that_have_no_column(tables: dict[str, pd.DataFrame]) -> None:
-    figure = plots.data_distributions(tables, ["area", "rooms", "area"], across=2)
+    figure = figures.data_distributions(tables, ["area", "rooms", "area"], across=2)
     assert [axes.axison for axes in figure.axes] == [True, True, True, False]
 
 
@@ -85,7 +85,7 @@ def test_shares_put_the_most_frequent_on_top_and_keep_the_features_together() ->
         "genuine": pd.Series({"pool": 0.9, "golf": 0.1, "lift": 0.5}),
         "simulated": pd.Series({"golf": 0.2, "lift": 0.6, "pool": 0.8}),
     }
-    axes = only(plots.data_shares(shares))
+    axes = only(figures.data_shares(shares))
     assert [label.get_text() for label in axes.get_yticklabels()] == ["golf", "lift", "pool"]
     np.testing.assert_array_equal(points(axes, 0), [[0.1, 0], [0.5, 1], [0.9, 2]])
     np.testing.assert_array_equal(points(axes, 1), [[0.2, 0], [0.6, 1], [0.8, 2]])
@@ -94,7 +94,7 @@ def test_shares_put_the_most_frequent_on_top_and_keep_the_features_together() ->
 
 def test_residuals_are_drawn_over_the_mass_and_zeros_stay_on_the_page() -> None:
     off = {"columns": [1e-3, 0.0, 1e-6], "momenta": [1e-5, 1e-7, 0.0]}
-    axes = only(plots.data_residuals([2, 20, 90], off, {"claimed": 0.006, "measured": 1e-4}))
+    axes = only(figures.data_residuals([2, 20, 90], off, {"claimed": 0.006, "measured": 1e-4}))
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     np.testing.assert_array_equal(points(axes, 0), [[2, 1e-3], [20, 1e-16], [90, 1e-6]])
     np.testing.assert_array_equal(points(axes, 1)[:, 1], [1e-5, 1e-7, 1e-16])
@@ -104,7 +104,7 @@ def test_residuals_are_drawn_over_the_mass_and_zeros_stay_on_the_page() -> None:
 
 def test_history_marks_the_epoch_with_the_smallest_validation_loss() -> None:
     rows = [{"epoch": k, "train": t, "validation": v} for k, (t, v) in enumerate([(3, 2), (1, 0.5), (0.9, 0.7)])]
-    left, right = plots.fit_history({"houses": rows, "events": rows[:1]}).axes
+    left, right = figures.fit_history({"houses": rows, "events": rows[:1]}).axes
     np.testing.assert_array_equal(points(left, 0), [[0, 3], [1, 1], [2, 0.9]])
     np.testing.assert_array_equal(points(left, 1), [[0, 2], [1, 0.5], [2, 0.7]])
     np.testing.assert_array_equal(points(left, 2), [[1, 0.5]])
@@ -116,7 +116,7 @@ def test_recipes_have_a_row_each_with_every_seed_and_their_mean() -> None:
     table = pd.DataFrame(
         {"recipe": ["chosen", "naive", "chosen", "naive"], "seed": [0, 0, 1, 1], "loss": [0.1, 0.4, 0.3, 0.8]}
     )
-    first, second = plots.fit_recipes({"houses": table, "events": table.iloc[:2]}).axes
+    first, second = figures.fit_recipes({"houses": table, "events": table.iloc[:2]}).axes
     np.testing.assert_allclose(points(first, 0), [[0.1, 0], [0.4, -1], [0.3, 0], [0.8, -1]])
     np.testing.assert_allclose(points(first, 1), [[0.2, 0], [0.6, -1]])
     assert [label.get_text() for label in first.get_yticklabels()] == ["chosen", "naive"]

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from insdel import paper, plots, variation
+from insdel import paper
 from insdel.curves import MODES
+from insdel.paper import figures
+from insdel.paper.studies import variation
 
 RNG = np.random.default_rng(1)
 PAIRS = 40
@@ -28,7 +30,7 @@ def area(table, method, mode):
 
 
 def test_aggregate_counts_every_pair_and_plots_ig_over_kernel_shap(table):
-    figure = plots.experiment_aggregate(table)
+    figure = figures.experiment_aggregate(table)
     assert isinstance(figure, Figure) and len(figure.axes) == 6
     for row, mode in enumerate(MODES):
         left, middle, right = figure.axes[3 * row : 3 * row + 3]
@@ -40,14 +42,14 @@ def test_aggregate_counts_every_pair_and_plots_ig_over_kernel_shap(table):
 
 
 def test_aggregate_does_not_depend_on_the_order_of_rows(table):
-    shuffled = plots.experiment_aggregate(table.sample(frac=1, random_state=0))
-    same = plots.experiment_aggregate(table)
+    shuffled = figures.experiment_aggregate(table.sample(frac=1, random_state=0))
+    same = figures.experiment_aggregate(table)
     assert np.array_equal(shuffled.axes[1].lines[1].get_ydata(), same.axes[1].lines[1].get_ydata())
 
 
 def test_scatter_colours_by_the_sign(table):
     rises = RNG.random(PAIRS) < 0.3
-    figure = plots.experiment_scatter(table, rises)
+    figure = figures.experiment_scatter(table, rises)
     up, down, diagonal = figure.axes[0].lines
     assert np.array_equal(up.get_xdata(), area(table, "kernel_shap", "insertion")[rises])
     assert np.array_equal(down.get_ydata(), area(table, "kernel_shap", "deletion")[~rises])
@@ -65,7 +67,7 @@ def test_walks_draw_both_methods_random_orders_and_the_line():
             parts.append(pd.DataFrame({"what": "example", "pair": 7, "method": method, "mode": mode, "line": line,
                                        "step": range(5), "value": values}))  # fmt: skip
     curves = pd.concat(parts, ignore_index=True)
-    figure = plots.experiment_walks(curves, ["example"])
+    figure = figures.experiment_walks(curves, ["example"])
     deletion, insertion = figure.axes
     assert "pair 7, deletion" in deletion.get_title() and len(insertion.lines) == 20 + 2 + 1
     drawn = insertion.lines[20].get_ydata()
@@ -74,7 +76,7 @@ def test_walks_draw_both_methods_random_orders_and_the_line():
 
 
 def test_differing_counts():
-    figure = plots.experiment_differing([12, 12, 13, 15], 12)
+    figure = figures.experiment_differing([12, 12, 13, 15], 12)
     assert [patch.get_height() for patch in figure.axes[0].patches] == [2, 1, 0, 1]
 
 
@@ -82,7 +84,7 @@ def test_variation_shows_every_run_and_the_paper():
     rows = [("kept", s, t, mode, m, RNG.random(), 0.1) for s in range(3) for t in range(2)
             for mode in MODES for m in ("kernel_shap", "lime")]  # fmt: skip
     means = pd.DataFrame(rows, columns=[*variation.RUN, "mode", "method", "mean", "se"])
-    figure = plots.experiment_variation(means, ["kernel_shap", "lime"], paper.table("bangalore"))
+    figure = figures.experiment_variation(means, ["kernel_shap", "lime"], paper.table("bangalore"))
     left = figure.axes[0]
     drawn = {line.get_label(): line.get_ydata() for line in left.lines}
     wanted = means.query("mode == 'insertion' and method == 'lime'")["mean"]
@@ -92,11 +94,11 @@ def test_variation_shows_every_run_and_the_paper():
 
 def test_importance_marks_the_charges():
     sizes = pd.DataFrame({"Kernel SHAP": [3.0, 1.0, 2.0]}, index=["pt1", "Q1", "E1"])
-    figure = plots.experiment_importance(sizes, ["Q1"], "mean |A|")
+    figure = figures.experiment_importance(sizes, ["Q1"], "mean |A|")
     bars = figure.axes[0].patches
     assert [bar.get_width() for bar in bars] == [1, 2, 3]
     assert bars[0].get_facecolor() != bars[1].get_facecolor() == bars[2].get_facecolor()
 
 
 def test_a_message_says_why():
-    assert plots.message("not run").axes[0].texts[0].get_text() == "not run"
+    assert figures.message("not run").axes[0].texts[0].get_text() == "not run"

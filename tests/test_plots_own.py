@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from insdel import plots
+from insdel.own import figures
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def areas(**means: float) -> pd.DataFrame:
 
 
 def test_the_best_method_is_on_top_and_references_are_lines() -> None:
-    figure = plots.own_ranking(areas(a=1, b=5, best=7, expected=0), {"a": "A", "best": "the best"}, " (GeV)")
+    figure = figures.own_ranking(areas(a=1, b=5, best=7, expected=0), {"a": "A", "best": "the best"}, " (GeV)")
     insertion, deletion = figure.axes
     assert [label.get_text() for label in insertion.get_yticklabels()] == ["A", "b"]
     assert [label.get_text() for label in deletion.get_yticklabels()] == ["b", "A"]
@@ -37,13 +37,13 @@ def test_the_best_method_is_on_top_and_references_are_lines() -> None:
     lines = {line.get_label(): set(line.get_xdata()) for line in insertion.lines}
     assert lines["the best"] == {7} and lines["expected"] == {0}
     assert insertion.get_xlabel() == "mean ABC / n (GeV)" and len(figure.legends) == 1
-    assert not plots.own_ranking(areas(a=1, b=5)).legends
+    assert not figures.own_ranking(areas(a=1, b=5)).legends
 
 
 def test_a_walk_per_method() -> None:
     curves = {"insertion": {"a": np.array([0.0, 2, 3]), "b": np.array([0.0, 1, 3])},
               "deletion": {"a": np.array([0.0, 1, 3]), "b": np.array([0.0, 0, 3])}}  # fmt: skip
-    figure = plots.own_walks(curves, {"a": "A"}, "price")
+    figure = figures.own_walks(curves, {"a": "A"}, "price")
     for axes, mode in zip(figure.axes, curves, strict=True):
         drawn = {line.get_label(): line.get_ydata() for line in axes.lines}
         assert axes.get_title() == mode
@@ -55,21 +55,21 @@ def test_a_walk_per_method() -> None:
 
 def test_attributions_are_sorted_by_their_mean_share() -> None:
     ranked = {"a": np.array([1.0, -2.0, 0.0]), "b": np.array([100.0, 200.0, 700.0])}
-    figure = plots.own_attributions(ranked, ["p", "q", "r"], {"a": "A"})
+    figure = figures.own_attributions(ranked, ["p", "q", "r"], {"a": "A"})
     first, second = figure.axes
     assert [label.get_text() for label in first.get_yticklabels()] == ["p", "r", "q"]  # shares 0.217, 0.35, 0.433
     assert [bar.get_width() for bar in first.patches] == [1, 0, -2]
     assert [bar.get_width() for bar in second.patches] == [100, 700, 200]
-    assert to_hex(first.patches[2].get_facecolor()).upper() == plots.PALETTE["orange"]
+    assert to_hex(first.patches[2].get_facecolor()).upper() == figures.PALETTE["orange"]
     assert [axes.get_title() for axes in figure.axes] == ["A", "b"]
 
 
 def test_many_features_are_cut_to_those_that_matter() -> None:
-    [axes] = plots.own_attributions({"a": np.arange(40.0)}, [f"c{j}" for j in range(40)]).axes
+    [axes] = figures.own_attributions({"a": np.arange(40.0)}, [f"c{j}" for j in range(40)]).axes
     assert [bar.get_width() for bar in axes.patches] == list(range(25, 40))
 
 
 def test_many_methods_take_several_rows() -> None:
-    figure = plots.own_attributions({f"m{k}": np.array([1.0, 2.0]) for k in range(6)}, ["p", "q"])
+    figure = figures.own_attributions({f"m{k}": np.array([1.0, 2.0]) for k in range(6)}, ["p", "q"])
     assert [axes.get_title() for axes in figure.axes] == [*(f"m{k}" for k in range(6)), "", ""]
     assert [axes.axison for axes in figure.axes] == [True] * 6 + [False] * 2

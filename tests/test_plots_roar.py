@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from insdel import plots
+from insdel.paper import figures
 
 COUNTS = (0, 1, 5, 10)
 
@@ -39,7 +39,7 @@ def drawn(axes) -> dict[str, np.ndarray]:
 
 
 def test_curves_are_losses_over_shares(table: pd.DataFrame) -> None:
-    figure = plots.roar_curves({"houses": table, "collisions": table}, {"collisions": " (GeV)"})
+    figure = figures.roar_curves({"houses": table, "collisions": table}, {"collisions": " (GeV)"})
     first, second = figure.axes
     assert first.get_title() == "houses" and second.get_ylabel() == "held-out Huber loss (GeV)"
     np.testing.assert_allclose(drawn(first)["random"], [[0, 1], [0.1, 1.21], [0.5, 2.01], [1, 3]])
@@ -51,13 +51,13 @@ def test_curves_are_losses_over_shares(table: pd.DataFrame) -> None:
 
 def test_noise_is_written_on_the_panel(table: pd.DataFrame) -> None:
     flat = table.assign(loss=1.0)
-    assert "noise" in plots.roar_curves({"flat": flat}).axes[0].get_title()
-    labels = [label.get_text() for label in plots.roar_bends({"flat": flat, "real": table}).axes[0].get_yticklabels()]
+    assert "noise" in figures.roar_curves({"flat": flat}).axes[0].get_title()
+    labels = [label.get_text() for label in figures.roar_bends({"flat": flat, "real": table}).axes[0].get_yticklabels()]
     assert labels == ["flat (noise)", "real"]
 
 
 def test_bends_stand_in_rows(table: pd.DataFrame) -> None:
-    figure = plots.roar_bends({"one": table, "two": table})
+    figure = figures.roar_bends({"one": table, "two": table})
     found = drawn(figure.axes[0])
     np.testing.assert_allclose(found["Kernel SHAP, by size"][:, 0], 0.45, atol=0.01)
     np.testing.assert_allclose(found["random"][:, 0], 0, atol=0.01)
@@ -66,7 +66,7 @@ def test_bends_stand_in_rows(table: pd.DataFrame) -> None:
 
 
 def test_leaks_are_percent_of_the_rise(table: pd.DataFrame) -> None:
-    figure = plots.roar_leaks({"houses": table})
+    figure = figures.roar_leaks({"houses": table})
     found = drawn(figure.axes[0])
     np.testing.assert_allclose(found["Kernel SHAP, by size"], [[0.5, 25]])
     np.testing.assert_allclose(found["random"], [[0.5, 0]], atol=1e-9)

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
-from insdel import plots
+from insdel.paper import figures
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def spent() -> pd.DataFrame:
 @pytest.fixture
 def bench() -> pd.DataFrame:
     raced = [("exact", "insdel", 1.0), ("exact", "insdel, folded", 0.5), ("exact", "shap", 3.0),
-             ("exact", plots.LIMIT, 0.8), ("curves", "insdel", 1.0), ("curves", "one at a time", 40.0)]  # fmt: skip
+             ("exact", figures.LIMIT, 0.8), ("curves", "insdel", 1.0), ("curves", "one at a time", 40.0)]  # fmt: skip
     rows = [{"task": task, "who": who, "ratio": ratio, "seconds": ratio} for task, who, ratio in raced]
     rows += [{"task": "cost of one lattice", "who": f"{n} features", "seconds": 3.0 * 2**n} for n in (8, 10, 12)]
     rows += [{"task": "peak memory", "who": f"{k} pairs", "seconds": k / 10, "mebibytes": 50.0 + k} for k in (1, 10)]
@@ -47,7 +47,7 @@ def lines(axes: Axes) -> dict[str, np.ndarray]:
 
 
 def test_areas_are_drawn_over_evaluations(spent: pd.DataFrame) -> None:
-    figure = plots.spend_areas(spent, {"kernel_shap": "Kernel SHAP"}, " (GeV)")
+    figure = figures.spend_areas(spent, {"kernel_shap": "Kernel SHAP"}, " (GeV)")
     assert [axes.get_title() for axes in figure.axes] == ["insertion", "deletion"]
     assert figure.axes[0].get_ylabel() == "mean ABC / n (GeV)"
     for axes, top in zip(figure.axes, (20, 10), strict=True):
@@ -63,7 +63,7 @@ def test_areas_are_drawn_over_evaluations(spent: pd.DataFrame) -> None:
 
 
 def test_shortfalls_are_percent_of_the_exact_area(spent: pd.DataFrame) -> None:
-    insertion, deletion = plots.spend_shortfall(spent, share=0.05).axes
+    insertion, deletion = figures.spend_shortfall(spent, share=0.05).axes
     np.testing.assert_allclose(lines(insertion)["lime"], [[25, 20], [50, 5]])
     np.testing.assert_allclose(lines(deletion)["lime"], [[25, 40], [50, 10]])
     assert "occlusion" not in lines(insertion)
@@ -75,21 +75,21 @@ def test_shortfalls_are_percent_of_the_exact_area(spent: pd.DataFrame) -> None:
 
 
 def test_ratios_begin_at_one_and_mark_the_limit(bench: pd.DataFrame) -> None:
-    exact, curves = plots.bench_ratios(bench).axes
+    exact, curves = figures.bench_ratios(bench).axes
     assert exact.get_title("left") == "exact" and curves.get_title("left") == "curves"
     assert exact.get_xscale() == "log" and "insdel" in curves.get_xlabel()
     who = [label.get_text() for label in exact.get_yticklabels()]
-    assert who == [plots.LIMIT, "shap", "insdel, folded", "insdel"]  # the first row of the table is on top
+    assert who == [figures.LIMIT, "shap", "insdel, folded", "insdel"]  # the first row of the table is on top
     ends = [bar.get_x() + bar.get_width() for bar in exact.patches]
     np.testing.assert_allclose(ends, [0.8, 3.0, 0.5, 1.0])
-    assert to_hex(exact.patches[0].get_facecolor()).upper() == plots.PALETTE["orange"]
+    assert to_hex(exact.patches[0].get_facecolor()).upper() == figures.PALETTE["orange"]
     assert {line.get_xdata()[0] for line in exact.lines} == {0.8, 1}
     assert {line.get_xdata()[0] for line in curves.lines} == {1}
     assert [text.get_text() for text in curves.texts] == ["40 ×", "1 ×"]
 
 
 def test_growth_is_drawn_beside_doubling(bench: pd.DataFrame) -> None:
-    lattice, duration, memory = plots.bench_growth(bench).axes
+    lattice, duration, memory = figures.bench_growth(bench).axes
     measured, doubling = lattice.lines
     assert list(measured.get_xdata()) == [8, 10, 12]
     np.testing.assert_allclose(measured.get_ydata(), doubling.get_ydata())

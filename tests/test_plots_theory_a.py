@@ -11,8 +11,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import insdel
-from insdel import plots
 from insdel.examples import house
+from insdel.paper import figures
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def bars(axes: Axes) -> np.ndarray:
 
 def test_walk_draws_each_curve_and_the_line_between_their_ends(lattice: insdel.Lattice) -> None:
     curves = {"good": lattice.curve([2, 1, 0]), "bad": lattice.curve([0, 1, 2])}
-    axes = only(plots.walk(curves, "price"))
+    axes = only(figures.walk(curves, "price"))
     assert len(axes.lines) == 3
     np.testing.assert_array_equal(drawn(axes, 0), curves["good"])
     np.testing.assert_array_equal(drawn(axes, 1), curves["bad"])
@@ -59,13 +59,13 @@ def test_walk_draws_each_curve_and_the_line_between_their_ends(lattice: insdel.L
 
 
 def test_walk_has_a_colour_for_more_curves_than_there_are_colours() -> None:
-    curves = {str(k): [0.0, k, 10.0] for k in range(len(plots.COLORS) + 3)}
-    assert len(only(plots.walk(curves)).lines) == len(curves) + 1
+    curves = {str(k): [0.0, k, 10.0] for k in range(len(figures.COLORS) + 3)}
+    assert len(only(figures.walk(curves)).lines) == len(curves) + 1
 
 
 def test_walk_modes_shades_the_area_that_abc_measures(lattice: insdel.Lattice) -> None:
     up, down = lattice.curve([2, 1, 0]), lattice.curve([0, 1, 2])
-    figure = plots.walk_modes(up, down, (["metro", "garden", "area"], ["area", "garden", "metro"]), "price")
+    figure = figures.walk_modes(up, down, (["metro", "garden", "area"], ["area", "garden", "metro"]), "price")
     assert [axes.get_title() for axes in figure.axes] == ["insertion", "deletion"]
     assert figure.axes[0].get_ylabel() == "price"
     for axes, curve, mode in zip(figure.axes, (up, down), ("insertion", "deletion"), strict=True):
@@ -80,7 +80,7 @@ def test_walk_modes_shades_the_area_that_abc_measures(lattice: insdel.Lattice) -
 
 def test_orders_histogram_counts_every_order_of_every_sample(lattice: insdel.Lattice) -> None:
     samples = {"insertion": lattice.random_abc(300, 1), "deletion": lattice.random_abc(200, 2, "deletion")}
-    axes = only(plots.orders_histogram(samples, {"zero": 0.0, "best": 145.0}, "area", bins=10))
+    axes = only(figures.orders_histogram(samples, {"zero": 0.0, "best": 145.0}, "area", bins=10))
     counts = [np.diff(patch.get_path().vertices[:, 0]) for patch in axes.patches]
     assert len(counts) == 4  # an outline and a filling each
     assert legend(axes) == ["insertion", "deletion", "zero", "best"]
@@ -93,25 +93,25 @@ def test_orders_histogram_counts_every_order_of_every_sample(lattice: insdel.Lat
 
 def test_split_ledger_stacks_the_parts_from_start_to_end() -> None:
     parts = [250.0, -40.0, 100.0, 5.0]
-    axes = only(plots.split_ledger(["∅", "a", "b", "a × b"], parts, "price"))
+    axes = only(figures.split_ledger(["∅", "a", "b", "a × b"], parts, "price"))
     stack = bars(axes)
     np.testing.assert_allclose(stack[:4, 1] + stack[:4, 2], np.cumsum(parts))
     np.testing.assert_allclose(stack[1:4, 1], np.cumsum(parts)[:3])
     assert stack[4, 2] == sum(parts)
     colors = [to_hex(bar.get_facecolor()).upper() for bar in axes.patches[1:4]]
-    assert colors == [plots.PALETTE["orange"], plots.PALETTE["blue"], plots.PALETTE["blue"]]
+    assert colors == [figures.PALETTE["orange"], figures.PALETTE["blue"], figures.PALETTE["blue"]]
     assert [text.get_text() for text in axes.texts] == ["250", "−40", "+100", "+5", "315"]
     assert axes.get_ylabel() == "price"
     assert axes.get_xticklabels()[-1].get_text() == "f(x′)"
 
 
 def test_split_ledger_keeps_bars_below_zero_in_sight() -> None:
-    axes = only(plots.split_ledger(["∅", "a"], [1.0, -3.0]))
+    axes = only(figures.split_ledger(["∅", "a"], [1.0, -3.0]))
     assert axes.get_ylim()[0] <= -2
 
 
 def test_split_entry_fills_the_points_from_the_last_member_on() -> None:
-    axes = only(plots.split_entry(["∅", "a", "b"], [0, 2, 1], ["b", "a"]))
+    axes = only(figures.split_entry(["∅", "a", "b"], [0, 2, 1], ["b", "a"]))
     filled = [[face[3] > 0 for face in row.get_facecolors()] for row in axes.collections]
     assert filled == [[True, True, True], [False, False, True], [False, True, True]]
     assert [text.get_text() for text in axes.texts] == ["× 3", "× 1", "× 2"]
@@ -121,7 +121,7 @@ def test_split_entry_fills_the_points_from_the_last_member_on() -> None:
 
 def test_shuffle_walks_shows_all_walks_and_their_mean(lattice: insdel.Lattice) -> None:
     curves = np.asarray(lattice.curve(np.array(list(permutations(range(3))))))
-    axes = only(plots.shuffle_walks(curves, "price"))
+    axes = only(figures.shuffle_walks(curves, "price"))
     assert len(axes.lines) == 6 + 2
     np.testing.assert_allclose(drawn(axes, 6), curves.mean(axis=0))
     assert legend(axes) == ["each order", "mean of them", "straight line"]
@@ -130,7 +130,7 @@ def test_shuffle_walks_shows_all_walks_and_their_mean(lattice: insdel.Lattice) -
 
 def test_shuffle_last_puts_points_beside_the_formula() -> None:
     exact = [2.5, 10 / 3, 3.75, 4.0]
-    axes = only(plots.shuffle_last([2.4, 3.4, 3.7, 4.0], exact, [0.1, 0.05, 0.02, 0.0]))
+    axes = only(figures.shuffle_last([2.4, 3.4, 3.7, 4.0], exact, [0.1, 0.05, 0.02, 0.0]))
     np.testing.assert_allclose(drawn(axes, 0), exact)
     middle = next(line for line in axes.lines if "middle" in str(line.get_label()))
     assert set(np.asarray(middle.get_ydata(), dtype=float)) == {2.5}
@@ -142,7 +142,7 @@ def test_shuffle_last_puts_points_beside_the_formula() -> None:
 
 def test_shuffle_weights_mirrors_insertion_and_deletion() -> None:
     weights = [0.0, -1 / 6, -1 / 4]
-    axes = only(plots.shuffle_weights([1, 2, 3], weights))
+    axes = only(figures.shuffle_weights([1, 2, 3], weights))
     heights = bars(axes)[:, 2]
     np.testing.assert_allclose(heights[:3], weights)
     np.testing.assert_allclose(heights[3:], np.negative(weights))
@@ -152,7 +152,7 @@ def test_shuffle_weights_mirrors_insertion_and_deletion() -> None:
 
 def test_shuffle_agreement_draws_one_point_per_game_in_both_panels() -> None:
     formula, simulated = np.array([-2.0, 0.0, 3.0]), np.array([-2.1, 0.2, 2.9])
-    both, difference = plots.shuffle_agreement(formula, simulated, [0.1, 0.1, 0.1]).axes
+    both, difference = figures.shuffle_agreement(formula, simulated, [0.1, 0.1, 0.1]).axes
     np.testing.assert_allclose(drawn(both, 1), simulated)
     np.testing.assert_allclose(difference.containers[0].lines[0].get_ydata(), simulated - formula)
     assert both.get_xlabel() == difference.get_xlabel() == "E(ABC) by the formula"

@@ -13,23 +13,23 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import insdel
-from insdel import plots
 from insdel.examples import game
-from insdel.plots import theory
+from insdel.paper import figures
+from insdel.paper.figures import theory
 
 
 @pytest.fixture(autouse=True)
 def style():
     """Draw as the book does, and leave matplotlib as it was."""
     with plt.rc_context():
-        plots.use_style()
+        figures.use_style()
         yield
     assert not plt.get_fignums(), "a figure stayed open and would be shown twice"
 
 
 def lines(axes: Axes, color: str) -> list[np.ndarray]:
     """Heights of the lines of that colour that hold points."""
-    drawn = [line for line in axes.get_lines() if to_hex(line.get_color()) == plots.PALETTE[color].lower()]
+    drawn = [line for line in axes.get_lines() if to_hex(line.get_color()) == figures.PALETTE[color].lower()]
     return [np.asarray(line.get_ydata(), dtype=float) for line in drawn if len(line.get_ydata())]
 
 
@@ -54,7 +54,7 @@ def paper_game(a: float) -> insdel.Lattice:
 def test_all_orders_draws_every_curve_and_marks_some():
     lattice = paper_game(-1.5)
     curves = lattice.curve(np.array(list(permutations(range(3)))))
-    figure = plots.all_orders(curves, {"Shapley": curves[0], "best": curves[1]}, ylabel="price")
+    figure = figures.all_orders(curves, {"Shapley": curves[0], "best": curves[1]}, ylabel="price")
     axes = figure.axes[0]
     assert len(axes.get_lines()) == 6 + 1 + 2
     np.testing.assert_array_equal(lines(axes, "blue")[0], curves[0])
@@ -69,7 +69,7 @@ def test_abc_by_interaction_draws_the_upper_envelope_and_breaks_at_the_jumps():
     areas = np.array([one.abc(orders) for one in lattices]).T
     shapley = [float(one.abc(insdel.order(one.shapley()))) for one in lattices]
     named = {str(tuple(order + 1)): area for order, area in zip(orders, areas, strict=True)}
-    figure = plots.abc_by_interaction(a, named, shapley, [(-2, -1), (-6, -4)])
+    figure = figures.abc_by_interaction(a, named, shapley, [(-2, -1), (-6, -4)])
     axes = figure.axes[0]
     np.testing.assert_allclose(lines(axes, "blue")[0], areas.max(axis=0))
     by_shapley = lines(axes, "orange")[0]
@@ -85,14 +85,14 @@ def test_shapley_misses_draws_both_columns_for_each_strength():
         for s in (0.1, 0.5)
         for n in (2, 3, 4)
     ]
-    left, right = plots.shapley_misses(pd.DataFrame(rows)).axes
+    left, right = figures.shapley_misses(pd.DataFrame(rows)).axes
     np.testing.assert_allclose(lines(left, "blue")[0], [0.02, 0.03, 0.04])
     np.testing.assert_allclose(lines(right, "orange")[0], [1 - 0.25, 1 - 0.5 / 3, 1 - 0.125])
     assert labels(right) == ["0.1", "0.5"]
 
 
 def test_same_order_puts_the_first_feature_on_top():
-    figure = plots.same_order(["a", "b", "c"], {"one": [3, 2, 1], "two": [6, 4, -1]}, "share")
+    figure = figures.same_order(["a", "b", "c"], {"one": [3, 2, 1], "two": [6, 4, -1]}, "share")
     axes = figure.axes[0]
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["a", "b", "c"]
     assert list(axes.get_yticks()) == [2, 1, 0]
@@ -103,21 +103,21 @@ def test_same_order_puts_the_first_feature_on_top():
 def test_missed_by_test_sorts_the_sizes():
     cases = [(size, test) for size in (3, 1, 2) for test in ("insertion", "both")]
     rows = [{"test": test, "largest set": size, "missed": size / 10, "missed_se": 0.01} for size, test in cases]
-    axes = plots.missed_by_test(pd.DataFrame(rows)).axes[0]
+    axes = figures.missed_by_test(pd.DataFrame(rows)).axes[0]
     for color in ("blue", "orange"):
         np.testing.assert_allclose(lines(axes, color)[0], [0.1, 0.2, 0.3])
     assert labels(axes) == ["insertion", "both"]
 
 
 def test_binary_cube_has_four_panels_and_paths_that_end_at_the_reference():
-    figure = plots.binary_cube()
+    figure = figures.binary_cube()
     assert len(figure.axes) == 4
     target = theory.on_page((1, 1, 1))
     for axes, colors in zip(figure.axes, ([], ["blue"], ["blue"], ["orange", "green"]), strict=True):
         edges = [line for line in axes.get_lines() if to_hex(line.get_color()) == "#aaaaaa"]
         assert len(edges) == 12 and sum(line.get_linestyle() == ":" for line in edges) == 3
         for color in colors:
-            paths = [line for line in axes.get_lines() if to_hex(line.get_color()) == plots.PALETTE[color].lower()]
+            paths = [line for line in axes.get_lines() if to_hex(line.get_color()) == figures.PALETTE[color].lower()]
             assert any(np.allclose(path.get_xydata()[-1], target) for path in paths)
     assert "garden" in saved(figure)
 
@@ -129,7 +129,7 @@ def test_cube_corners_do_not_coincide_on_the_page():
 
 def test_jump_time_draws_every_feature_and_its_shapley_value():
     times, values = np.linspace(0, 1, 5), np.linspace([1, 2], [3, 0], 5)
-    axes = plots.jump_time(times, values, [2, 1], ["area", "garden"]).axes[0]
+    axes = figures.jump_time(times, values, [2, 1], ["area", "garden"]).axes[0]
     level, moving = lines(axes, "orange")
     np.testing.assert_array_equal(level, [1, 1])
     np.testing.assert_array_equal(moving, values[:, 1])
@@ -139,7 +139,7 @@ def test_jump_time_draws_every_feature_and_its_shapley_value():
 def test_against_shapley_draws_differences_by_kind_of_feature():
     shapley = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     methods = {"same": shapley, "more": shapley + np.array([0.5, 0.0, -0.5])}
-    panels = plots.against_shapley(shapley, methods, [True, False, False]).axes
+    panels = figures.against_shapley(shapley, methods, [True, False, False]).axes
     assert [axes.get_title() for axes in panels] == ["same", "more"]
     np.testing.assert_array_equal(lines(panels[0], "orange")[0], [0, 0])
     np.testing.assert_array_equal(lines(panels[1], "orange")[0], [0.5, 0.5])
@@ -147,7 +147,7 @@ def test_against_shapley_draws_differences_by_kind_of_feature():
 
 
 def test_cost_by_features_is_logarithmic():
-    axes = plots.cost_by_features([1, 2, 3], {"casting": [20, 20, 20], "interpolating": [40, 80, 160]}).axes[0]
+    axes = figures.cost_by_features([1, 2, 3], {"casting": [20, 20, 20], "interpolating": [40, 80, 160]}).axes[0]
     assert axes.get_yscale() == "log"
     np.testing.assert_array_equal(lines(axes, "orange")[0], [40, 80, 160])
 

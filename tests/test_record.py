@@ -14,9 +14,11 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import insdel
-from insdel import datasets, evidence, experiments, models, record, results, tables
-from insdel.clock import Clock
-from insdel.compare import compare
+from insdel.comparison import compare
+from insdel.paper import data, networks, results
+from insdel.paper.records import runs as record
+from insdel.paper.records.clock import Clock
+from insdel.paper.studies import experiments, outcome, tables
 
 SMALL = record.Size(pairs=2, rows=400, epochs=1, splits=2, trainings=2, charged=1)
 TABLES = [n for n in record.NAMES if n != "bangalore_variation"]
@@ -31,7 +33,7 @@ def place(tmp_path, monkeypatch):
 
 def simulated_houses(tmp_path):
     """A file with the columns of the real one, and simulated rows."""
-    from insdel.datasets import simulate_bangalore
+    from insdel.paper.data import simulate_bangalore
 
     folder = tmp_path / "data"
     folder.mkdir()
@@ -61,19 +63,19 @@ def cern(recorded, monkeypatch):
 
 
 def test_a_small_cern_record_has_all_its_parts(cern):
-    found = evidence.recorded("cern_one_to_one")
+    found = outcome.recorded("cern_one_to_one")
     assert len(found.table) == 2 * len(record.METHODS) * 2 and set(found.table["method"]) == set(record.METHODS)
     assert found.pairs["pair"].tolist() == [0, 1] and set(found.curves["what"]) == {
         "example", "insertion", "deletion", "asymmetric"
     }  # fmt: skip
     about = results.load("cern_one_to_one")[1]
     words = "cern one_to_one --pairs 2 --rows 400 --epochs 1 --splits 2 --trainings 2 --charged 1"
-    assert about["command"] == f"python -m insdel.record {words}"
+    assert about["command"] == f"python -m insdel.paper.records.runs {words}"
     assert about["data"]["source"] == "simulated" and about["seconds"] > 0
     assert about["evaluations"] == (2**found.pairs["differing"]).sum()
     assert "2 pairs, 400 simulated rows" in found.about and str(cern) not in json.dumps(about)
     flip = found.charges.query("quantity == 'flip'")["value"]
-    network = models.load(cern / "results" / record.network("cern_one_to_one"))
+    network = networks.load(cern / "results" / record.network("cern_one_to_one"))
     one = experiments.prepare(**record.settings("cern_one_to_one", SMALL))
     charged = [one.split.names.index(name) for name in ("Q1", "Q2")]
     hybrid = one.pairs.x[:1].copy()
@@ -83,7 +85,7 @@ def test_a_small_cern_record_has_all_its_parts(cern):
 
 
 def test_the_charges_get_what_shapley_values_say_and_ranking_them_matters_as_computed_by_hand(cern):
-    found = evidence.recorded("cern_one_to_one").charges
+    found = outcome.recorded("cern_one_to_one").charges
     one = experiments.prepare(**record.settings("cern_one_to_one", SMALL))
     x, reference = one.pairs.x[:1], one.pairs.reference[:1]
     exact = np.asarray(insdel.explain("kernel_shap", one.model, x, reference))
@@ -113,7 +115,7 @@ def test_the_variation_record_has_every_run(place, monkeypatch):
 def test_killed_and_started_again_a_record_is_the_same_and_counts_its_time(place, monkeypatch):
     monkeypatch.setenv("INSDEL_DATA", str(simulated_houses(place)))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    command = [sys.executable, "-m", "insdel.record", "bangalore", "--pairs", "40", "--epochs", "1"]
+    command = [sys.executable, "-m", "insdel.paper.records.runs", "bangalore", "--pairs", "40", "--epochs", "1"]
     size = record.Size(pairs=40, epochs=1)
     chunks = record.work("bangalore", size) / "bangalore_chunks"
     running = subprocess.Popen(command)
@@ -167,7 +169,7 @@ def _reproducible(name):
     if not results.exists(name):
         pytest.skip(f"{name} is not recorded in {results.folder().name}/")
     if "genuine" in name or name == "bangalore":
-        real = {entry["name"]: entry for entry in datasets.available()}[name.split("_")[0]]
+        real = {entry["name"]: entry for entry in data.available()}[name.split("_")[0]]
         if real["sha256"] != results.load(name)[1]["data"]["sha256"]:
             pytest.skip(f"the real file that {name} was recorded on is not here: set INSDEL_DATA")
 
@@ -176,8 +178,8 @@ def _reproducible(name):
 def test_a_sample_of_recorded_rows_is_reproduced(name, monkeypatch):
     _reproducible(name)
     table, about = results.load(name)
-    network = models.load(results.folder() / record.network(name))
-    assert models.fingerprint(network.config) == about["network"]
+    network = networks.load(results.folder() / record.network(name))
+    assert networks.fingerprint(network.config) == about["network"]
     monkeypatch.setattr(experiments, "fitted", lambda *_, **__: network)  # trained again, weights depend on the machine
     one = experiments.prepare(**record.settings(name))
     pairs = results.load(f"{name}_pairs")[0]

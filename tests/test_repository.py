@@ -74,47 +74,25 @@ def test_versions_agree():
     assert insdel.__version__ == PROJECT["version"] == citation["version"]
 
 
-def test_the_first_figure_is_what_the_code_draws(tmp_path):
-    from insdel import first_figure
+def test_the_first_figure_is_what_the_code_draws(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    import first_figure
 
     first_figure.write(tmp_path / "figure.svg")
     drawn = (tmp_path / "figure.svg").read_text()
-    assert drawn == first_figure.PATH.read_text(), "run python -m insdel.first_figure"
+    assert drawn == first_figure.PATH.read_text(), "run python tools/first_figure.py"
 
 
 def test_the_readme_command_re_runs_a_chapter(tmp_path):
     command = re.search(r"`\.venv/bin/insdel (run [^`]+)`", (ROOT / "README.md").read_text())[1].split()
-    run = [sys.executable, "-m", "insdel.cli", *command, "-o", str(tmp_path / "run")]
+    run = [sys.executable, "-m", "insdel.book.cli", *command, "-o", str(tmp_path / "run")]
     subprocess.run(run, cwd=ROOT, check=True, capture_output=True)
     assert list((tmp_path / "run").rglob("*.ipynb")) and list((tmp_path / "run").rglob("index.html"))
 
 
 def test_public_names_need_one_import_only():
-    names = ["datasets.load", "policies.counterfactual", "policies.one_to_one", "policies.average", "paper.table",
-             "paper.claims", "models.fit", "symbolic.theorem_1", "Lattice.evaluate", "explain",
+    names = ["paper.data.load", "policies.counterfactual", "policies.one_to_one", "policies.average", "paper.table",
+             "paper.claims.all_claims", "paper.networks.fit", "paper.theory.theorem_1", "Lattice.evaluate", "explain",
              "compare", "summary"]  # fmt: skip
     code = "import insdel\n" + "\n".join(f"insdel.{name}" for name in names)
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def paper_commands() -> set[str]:
-    """What `make paper` runs, loops and `all` written out."""
-    from insdel import record, roar_tasks
-
-    done = subprocess.run(["make", "-n", "paper"], cwd=ROOT, capture_output=True, text=True, check=True)
-    found = set()
-    for line in done.stdout.replace(".venv/bin/", "").splitlines():
-        loop = re.fullmatch(r"for (\w+) in (.+); do (.+) \|\| exit; done", line)
-        words, command = (loop[2].split(), loop[3]) if loop else ([""], line)
-        found |= {command.replace(f"${loop[1]}", word) if loop else command for word in words}
-    found |= {f"python -m insdel.record {' '.join(record.words(name))}" for name in record.NAMES}
-    return found | {f"python -m insdel.roar_record {task}" for task in roar_tasks.TASKS} | {"python -m insdel.facts"}
-
-
-def test_make_paper_repeats_every_record():
-    from insdel import results
-
-    repeated = {"make bench"} | paper_commands()
-    assert {"python -m insdel.record all", "python -m insdel.roar_record all"} <= repeated
-    assert {name: results.load(name)[1]["command"] for name in results.names()
-            if results.load(name)[1]["command"] not in repeated} == {}  # fmt: skip

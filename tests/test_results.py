@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from insdel import results
+from insdel.paper import results
 
 
 def test_a_record_comes_back_with_its_provenance(tmp_path, monkeypatch):

@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 import torch
 
-from insdel import models, roar, stacked
-from insdel.datasets import Dataset, Split, split
-from insdel.models import Hyper, Recipe
+from insdel.paper import networks
+from insdel.paper.data import Dataset, Split, split
+from insdel.paper.networks import stacked
+from insdel.paper.networks.mlp import Hyper, Recipe
+from insdel.paper.studies.roar import removal
 
 HYPER = Hyper((12, 6), dropout=0.1, learning_rate=0.03)
-PLAN = roar.Plan(HYPER, Recipe(epochs=8, batch=40), fractions=(0.0, 0.25, 0.5, 1.0), replicates=2, ig_steps=10)
+PLAN = removal.Plan(HYPER, Recipe(epochs=8, batch=40), fractions=(0.0, 0.25, 0.5, 1.0), replicates=2, ig_steps=10)
 
 
 def planted(strong: int = 2, seed: int = 0, rows: int = 300) -> Split:
@@ -35,31 +37,31 @@ def rows() -> Split:
 
 
 @pytest.fixture(scope="module")
-def ranked(rows: Split) -> roar.Ranked:
-    return roar.rank(rows, PLAN)
+def ranked(rows: Split) -> removal.Ranked:
+    return removal.rank(rows, PLAN)
 
 
 @pytest.fixture(scope="module")
 def table(rows: Split) -> pd.DataFrame:
-    return roar.run(rows, replace(PLAN, leak=(0.5,)))
+    return removal.run(rows, replace(PLAN, leak=(0.5,)))
 
 
 def test_references_are_mean_and_mode_of_training_rows(rows: Split) -> None:
-    point = roar.reference_point(rows)
+    point = removal.reference_point(rows)
     np.testing.assert_allclose(point[:3], rows.x_train[:, :3].mean(axis=0), atol=1e-6)
     ones = rows.x_train[:, 3].mean()
     assert point[3] == float(ones > 0.5) and 0 < ones < 1
 
 
-def test_no_statistic_looks_at_held_out_rows(rows: Split, ranked: roar.Ranked) -> None:
+def test_no_statistic_looks_at_held_out_rows(rows: Split, ranked: removal.Ranked) -> None:
     """Other held-out rows and targets change neither what is written nor what is trained on."""
     rng = np.random.default_rng(1)
     other = replace(rows, x_test=rng.normal(5, 9, rows.x_test.shape).astype(np.float32), y_test=rows.y_test + 100)
-    np.testing.assert_array_equal(roar.reference_point(rows), roar.reference_point(other))
-    ranked_other = roar.rank(other, PLAN)
-    for ranking in roar.RANKINGS:
-        cell, point = roar.Cell("features", ranking, 0.5), roar.reference_point(rows)
-        seen, seen_other = (roar.inputs(cell, *both, point) for both in ((rows, ranked), (other, ranked_other)))
+    np.testing.assert_array_equal(removal.reference_point(rows), removal.reference_point(other))
+    ranked_other = removal.rank(other, PLAN)
+    for ranking in removal.RANKINGS:
+        cell, point = removal.Cell("features", ranking, 0.5), removal.reference_point(rows)
+        seen, seen_other = (removal.inputs(cell, *both, point) for both in ((rows, ranked), (other, ranked_other)))
         np.testing.assert_array_equal(seen[0], seen_other[0])
     assert (ranked.orders("global", "test") == ranked_other.orders("global", "train")[0]).all()
 
@@ -67,19 +69,19 @@ def test_no_statistic_looks_at_held_out_rows(rows: Split, ranked: roar.Ranked) -
 def test_exactly_the_first_features_are_overwritten() -> None:
     x, point = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([-1, -2, -3], dtype=np.float32)
     orders = np.array([[2, 0, 1], [0, 1, 2]])
-    np.testing.assert_array_equal(roar.remove(x, orders, 2, point), [[-1, 1, -3], [-1, -2, 5]])
-    np.testing.assert_array_equal(roar.remove(x, orders, 0, point), x)
-    np.testing.assert_array_equal(roar.remove(x, orders, 3, point), [point, point])
+    np.testing.assert_array_equal(removal.remove(x, orders, 2, point), [[-1, 1, -3], [-1, -2, 5]])
+    np.testing.assert_array_equal(removal.remove(x, orders, 0, point), x)
+    np.testing.assert_array_equal(removal.remove(x, orders, 3, point), [point, point])
 
 
 @pytest.mark.parametrize(("n", "counts"), [(38, [0, 4, 11, 19, 27, 34, 38]), (16, [0, 2, 5, 8, 11, 14, 16])])
 def test_shares_are_whole_features(n: int, counts: list[int]) -> None:
-    assert [roar.removed_count(fraction, n) for fraction in roar.FRACTIONS] == counts
+    assert [removal.removed_count(fraction, n) for fraction in removal.FRACTIONS] == counts
 
 
 def test_orders_follow_the_attributions() -> None:
     kernel, gradients = np.array([[1.0, -3, 2], [0, 0, -5]]), np.array([[3.0, 1, -2], [1, 2, 3]])
-    ranked = roar.Ranked({"kernel_shap": kernel, "integrated_gradients": gradients}, {"kernel_shap": kernel[:1]}, 0)
+    ranked = removal.Ranked({"kernel_shap": kernel, "integrated_gradients": gradients}, {"kernel_shap": kernel[:1]}, 0)
     np.testing.assert_array_equal(ranked.orders("kernel_shap", "train"), [[1, 2, 0], [2, 0, 1]])
     np.testing.assert_array_equal(ranked.orders("kernel_shap_signed", "train"), [[1, 0, 2], [2, 0, 1]])
     np.testing.assert_array_equal(ranked.orders("integrated_gradients", "train"), [[0, 2, 1], [2, 1, 0]])
@@ -89,12 +91,12 @@ def test_orders_follow_the_attributions() -> None:
     np.testing.assert_array_equal(random, ranked.orders("random", "train"))
 
 
-def test_random_orders_differ_from_row_to_row(ranked: roar.Ranked) -> None:
+def test_random_orders_differ_from_row_to_row(ranked: removal.Ranked) -> None:
     orders = ranked.orders("random", "train")
     assert len(np.unique(orders, axis=0)) == 24  # all orders of four features, among 240 rows
 
 
-def test_a_planted_feature_is_found(ranked: roar.Ranked, table: pd.DataFrame) -> None:
+def test_a_planted_feature_is_found(ranked: removal.Ranked, table: pd.DataFrame) -> None:
     """Every ranking by size begins with it, and removing it alone costs nearly all there is to lose."""
     assert (ranked.orders("global", "test")[:, 0] == 2).all()
     assert (ranked.orders("kernel_shap", "test")[:, 0] == 2).mean() > 0.9
@@ -106,26 +108,26 @@ def test_a_planted_feature_is_found(ranked: roar.Ranked, table: pd.DataFrame) ->
 
 
 def test_nothing_removed_is_the_original_training_to_the_bit(
-    rows: Split, ranked: roar.Ranked, table: pd.DataFrame
+    rows: Split, ranked: removal.Ranked, table: pd.DataFrame
 ) -> None:
     found = table[(table["fraction"] == 0) & (table["ranking"] == "random")].set_index("replicate")
-    cell = roar.Cell("features", "any", 0.0)
-    seen = roar.inputs(cell, rows, ranked, roar.reference_point(rows))
+    cell = removal.Cell("features", "any", 0.0)
+    seen = removal.inputs(cell, rows, ranked, removal.reference_point(rows))
     np.testing.assert_array_equal(seen[0], rows.x_train)
-    again = roar.retrain(cell, rows, PLAN, seen)
+    again = removal.retrain(cell, rows, PLAN, seen)
     for seed in range(2):
-        network = models.fit(rows.x_train, rows.y_train, HYPER, PLAN.recipe, seed=seed, device="cpu")
+        network = networks.fit(rows.x_train, rows.y_train, HYPER, PLAN.recipe, seed=seed, device="cpu")
         prediction = network(torch.from_numpy(rows.x_test))
         loss = torch.nn.functional.huber_loss(prediction, torch.from_numpy(rows.y_test))
         assert found.loc[seed, "loss"] == float(loss)
         assert np.array_equal(again[seed], prediction.numpy())
 
 
-def test_all_removed_predicts_a_constant(rows: Split, ranked: roar.Ranked, table: pd.DataFrame) -> None:
-    cell, point = roar.Cell("features", "any", 1.0), roar.reference_point(rows)
-    seen = roar.inputs(cell, rows, ranked, point)
+def test_all_removed_predicts_a_constant(rows: Split, ranked: removal.Ranked, table: pd.DataFrame) -> None:
+    cell, point = removal.Cell("features", "any", 1.0), removal.reference_point(rows)
+    seen = removal.inputs(cell, rows, ranked, point)
     assert (seen[0] == point).all() and (seen[1] == point).all()
-    predictions = roar.retrain(cell, rows, PLAN, seen)
+    predictions = removal.retrain(cell, rows, PLAN, seen)
     np.testing.assert_allclose(predictions, predictions[:, :1].repeat(len(rows.x_test), axis=1), rtol=1e-5)
     ends = table[(table["fraction"] == 1) & (table["input"] == "features")]
     assert (ends["r2"] < 1e-6).all()  # no constant explains variance
@@ -143,16 +145,16 @@ def test_the_mask_alone_knows_what_signed_orders_tell(table: pd.DataFrame) -> No
 
 def test_the_grid_is_complete(table: pd.DataFrame) -> None:
     features = table[table["input"] == "features"]
-    assert len(features) == len(roar.RANKINGS) * 4 * 2
+    assert len(features) == len(removal.RANKINGS) * 4 * 2
     assert features.groupby(["ranking", "fraction", "replicate"]).size().eq(1).all()
     assert features.groupby("fraction")["removed"].first().tolist() == [0, 1, 2, 4]
     np.testing.assert_array_equal(features["share"], features["removed"] / 4)
-    assert len(roar.cells(PLAN)) == 2 + 2 * len(roar.RANKINGS)
+    assert len(removal.cells(PLAN)) == 2 + 2 * len(removal.RANKINGS)
 
 
 def test_an_interrupted_grid_ends_in_the_same_table(rows: Split, tmp_path: Path, monkeypatch) -> None:
     plan = replace(PLAN, rankings=("kernel_shap", "random"), leak=(0.5,), recipe=Recipe(epochs=2, batch=32))
-    whole = roar.run(rows, plan)
+    whole = removal.run(rows, plan)
     real, calls = stacked.fit, []
 
     def cut_off(*given, **options):
@@ -163,28 +165,28 @@ def test_an_interrupted_grid_ends_in_the_same_table(rows: Split, tmp_path: Path,
 
     monkeypatch.setattr(stacked, "fit", cut_off)
     with pytest.raises(KeyboardInterrupt):
-        roar.run(rows, plan, checkpoint=tmp_path)
+        removal.run(rows, plan, checkpoint=tmp_path)
     done = len(list(tmp_path.glob("pairs_*.parquet")))
     lines: list[str] = []
-    resumed = roar.run(rows, plan, checkpoint=tmp_path, report=lines.append)
+    resumed = removal.run(rows, plan, checkpoint=tmp_path, report=lines.append)
     pd.testing.assert_frame_equal(whole, resumed)
-    assert done == len(roar.PARTS) + 3  # fraction 0 needs no stack, then two cells, then the cut
-    assert len(lines) == len(roar.cells(plan)) - 3 and "0 cells left" in lines[-1]
+    assert done == len(removal.PARTS) + 3  # fraction 0 needs no stack, then two cells, then the cut
+    assert len(lines) == len(removal.cells(plan)) - 3 and "0 cells left" in lines[-1]
     with pytest.raises(ValueError, match="another comparison"):
-        roar.run(rows, replace(plan, seed=1), checkpoint=tmp_path)
+        removal.run(rows, replace(plan, seed=1), checkpoint=tmp_path)
 
 
 def test_counterfactual_references_are_rows(rows: Split) -> None:
     plan = replace(PLAN, reference="counterfactual", at_least=3)
-    model, point = roar.original(rows, plan), roar.reference_point(rows)
-    against = roar.references(model, rows.x_test, point, plan)
+    model, point = removal.original(rows, plan), removal.reference_point(rows)
+    against = removal.references(model, rows.x_test, point, plan)
     known = {row.tobytes() for row in rows.x_test}
     assert all(row.tobytes() in known for row in against)
     assert ((against != rows.x_test).sum(axis=1) >= 3).all()
-    plain = roar.references(model, rows.x_test, point, PLAN)
+    plain = removal.references(model, rows.x_test, point, PLAN)
     assert (plain == point).all()
-    assert roar.exact_share(rows.x_test, plain, 16) == 1.0
-    assert roar.exact_share(rows.x_test, plain, 7) == 0.0
+    assert removal.exact_share(rows.x_test, plain, 16) == 1.0
+    assert removal.exact_share(rows.x_test, plain, 7) == 0.0
 
 
 @pytest.mark.parametrize(

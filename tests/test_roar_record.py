@@ -8,8 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from insdel import datasets, results, roar, roar_record, roar_tables, roar_tasks, stacked
-from insdel.roar_tasks import Size
+from insdel.paper import data, networks, results
+from insdel.paper.networks import stacked
+from insdel.paper.records import roar
+from insdel.paper.studies.roar import removal, tables, tasks
+from insdel.paper.studies.roar.tasks import Size
 
 SMALL = Size(rows=120, epochs=1, replicates=2, samples=64)
 
@@ -20,30 +23,30 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", roar_tasks.TASKS)
+@pytest.mark.parametrize("name", tasks.TASKS)
 def test_every_task_has_rows_and_a_plan(name: str) -> None:
-    dataset, split = roar_tasks.load(name, Size(rows=200), source="simulated")
+    dataset, split = tasks.load(name, Size(rows=200), source="simulated")
     assert dataset.source == "simulated" and len(dataset.features) == 200
-    plan = roar_tasks.plan(name)
-    assert plan.replicates == 5 and plan.fractions == roar.FRACTIONS
+    plan = tasks.plan(name)
+    assert plan.replicates == 5 and plan.fractions == removal.FRACTIONS
     assert split.x_train.shape[1] == len(dataset.names)
-    small = roar_tasks.plan(name, SMALL)
+    small = tasks.plan(name, SMALL)
     assert (small.recipe.epochs, small.replicates, small.samples) == (1, 2, 64)
 
 
 def test_the_papers_tasks_have_the_papers_networks() -> None:
     for name in ("bangalore", "cern"):
-        plan = roar_tasks.plan(name)
-        assert (plan.hyper, plan.recipe) == roar.models.choose(name)
-        assert set(plan.rankings) == set(roar.RANKINGS)
-    assert roar_tasks.TASKS["bangalore"].source == "real"
+        plan = tasks.plan(name)
+        assert (plan.hyper, plan.recipe) == networks.choose(name)
+        assert set(plan.rankings) == set(removal.RANKINGS)
+    assert tasks.TASKS["bangalore"].source == "real"
 
 
 def test_everything_follows_from_the_independent_columns() -> None:
     """The eight dropped ones, and the target, are functions of the eight kept ones."""
-    full = datasets.load("cern", "simulated", n=300)
-    kept, _ = roar_tasks.load("cern_independent", Size(rows=300))
-    assert kept.names == roar_tasks.INDEPENDENT and len(kept.names) == 8
+    full = data.load("cern", "simulated", n=300)
+    kept, _ = tasks.load("cern_independent", Size(rows=300))
+    assert kept.names == tasks.INDEPENDENT and len(kept.names) == 8
     assert kept.binary == ("Q1", "Q2") and set(kept.standardise) == set(kept.names)
     for i in "12":
         pt, eta, phi = (kept.features[f"{name}{i}"] for name in ("pt", "eta", "phi"))
@@ -54,11 +57,11 @@ def test_everything_follows_from_the_independent_columns() -> None:
 
 
 def test_correlated_columns_are_dropped() -> None:
-    dataset, split = roar_tasks.load("bangalore_independent", Size(rows=600), source="simulated")
+    dataset, split = tasks.load("bangalore_independent", Size(rows=600), source="simulated")
     correlation = np.abs(np.corrcoef(split.x_train.astype(float).T)) - np.eye(len(dataset.names))
-    assert correlation.max() <= roar_tasks.CORRELATION
+    assert correlation.max() <= tasks.CORRELATION
     assert dataset.names[0] == "Area" and 10 < len(dataset.names) < 38
-    whole = datasets.split(datasets.load("bangalore", "simulated", n=600))
+    whole = data.split(data.load("bangalore", "simulated", n=600))
     np.testing.assert_array_equal(split.test, whole.test)  # the same rows are held out
 
 
@@ -66,19 +69,19 @@ def test_a_column_that_never_varies_is_dropped() -> None:
     values = np.random.default_rng(0).normal(size=(50, 3))
     features = pd.DataFrame({"a": values[:, 0], "same": 1.0, "copy": values[:, 0], "b": values[:, 1]})
     names = tuple(features)
-    split = datasets.split(datasets.Dataset("t", features, features["b"], names, (), ("a",), "simulated", {}))
-    assert roar_tasks.uncorrelated(split) == ("a", "b")
-    assert roar_tasks.redundancy(split)["copy"] == pytest.approx(1)
-    assert roar_tasks.redundancy(split)["b"] < 0.2
+    split = data.split(data.Dataset("t", features, features["b"], names, (), ("a",), "simulated", {}))
+    assert tasks.uncorrelated(split) == ("a", "b")
+    assert tasks.redundancy(split)["copy"] == pytest.approx(1)
+    assert tasks.redundancy(split)["b"] < 0.2
 
 
 def test_planted_rows_and_their_copies() -> None:
-    once, twice = (roar_tasks.planted(500, copies) for copies in (1, 2))
+    once, twice = (tasks.planted(500, copies) for copies in (1, 2))
     assert once.names[:2] == ("x1", "x2") and len(once.names) == 12 and len(set(twice.names)) == 24
     np.testing.assert_array_equal(once.target, twice.target)
     np.testing.assert_array_equal(twice.features.to_numpy()[:, :12], twice.features.to_numpy()[:, 12:])
-    noise = once.target - once.features.to_numpy() @ roar_tasks.planted_weights()
-    assert noise.std() == pytest.approx(roar_tasks.PLANTED_NOISE, rel=0.1)
+    noise = once.target - once.features.to_numpy() @ tasks.planted_weights()
+    assert noise.std() == pytest.approx(tasks.PLANTED_NOISE, rel=0.1)
 
 
 def test_a_killed_recording_ends_in_the_same_record(folder: Path, monkeypatch, capsys) -> None:
@@ -92,24 +95,24 @@ def test_a_killed_recording_ends_in_the_same_record(folder: Path, monkeypatch, c
         return real(*given, **options)
 
     monkeypatch.setattr(stacked, "fit", cut_off)
-    assert roar_record.main(arguments) == 2
+    assert roar.main(arguments) == 2
     assert "killed" in capsys.readouterr().err and not results.exists("roar_planted_copied")
-    assert roar_record.main(arguments) == 0
+    assert roar.main(arguments) == 0
     said = capsys.readouterr().out
     assert "cells left" in said and "64 samples" in said and "50 steps" in said
     table, about = results.load("roar_planted_copied")
-    grid = roar.cells(roar_tasks.plan("planted_copied", SMALL))
+    grid = removal.cells(tasks.plan("planted_copied", SMALL))
     assert len(calls) == len(grid) - 1 + 1  # fraction 0 needs no stack; one cell was cut off and done again
     monkeypatch.setattr(stacked, "fit", real)
-    whole = roar.run(roar_tasks.load("planted_copied", SMALL)[1], roar_tasks.plan("planted_copied", SMALL))
-    pd.testing.assert_frame_equal(table, roar_record.slim(whole))
-    assert about["command"] == "python -m insdel.roar_record " + " ".join(arguments)
+    whole = removal.run(tasks.load("planted_copied", SMALL)[1], tasks.plan("planted_copied", SMALL))
+    pd.testing.assert_frame_equal(table, roar.slim(whole))
+    assert about["command"] == "python -m insdel.paper.records.roar " + " ".join(arguments)
     assert about["parameters"]["threads"] == 1 and about["seconds"] > 0
-    assert "120 simulated rows" in roar_tables.told(about)
+    assert "120 simulated rows" in tables.told(about)
 
 
 def test_misuse_is_told(folder: Path) -> None:
     with pytest.raises(ValueError, match="there is no task"):
-        roar_tasks.find("boston")
+        tasks.find("boston")
     with pytest.raises(SystemExit):
-        roar_record.main(["boston"])
+        roar.main(["boston"])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from insdel import roar_tables
+from insdel.paper.studies.roar import tables
 
 COUNTS = (0, 1, 5, 10)
 
@@ -33,8 +33,8 @@ def test_areas_are_trapezoids_over_the_shares() -> None:
     shares = np.array(COUNTS) / 10
     for ranking, values in {"kernel_shap": EARLY, "integrated_gradients": LATE}.items():
         expected = np.trapezoid(values, shares) - 2.0  # the line from 1 to 3
-        np.testing.assert_allclose(roar_tables.areas(found, ranking).mean(), expected)
-    bends = roar_tables.bends(found)
+        np.testing.assert_allclose(tables.areas(found, ranking).mean(), expected)
+    bends = tables.bends(found)
     np.testing.assert_allclose(bends.loc["random", "bend"], 0, atol=1e-12)
     np.testing.assert_allclose(bends.loc["kernel_shap", "bend"], 0.5 - 0.05)  # 0.5 less the first step's triangle
     np.testing.assert_allclose(bends.loc["integrated_gradients", "bend"], -0.25)
@@ -43,15 +43,15 @@ def test_areas_are_trapezoids_over_the_shares() -> None:
 
 def test_standard_errors_are_over_replicates() -> None:
     found = table(spread=0.3, random=STRAIGHT)
-    values = roar_tables.bend(found, "random")
+    values = tables.bend(found, "random")
     assert values.shape == (3,)
-    np.testing.assert_allclose(roar_tables.bends(found).loc["random", "se"], values.std(ddof=1) / np.sqrt(3))
-    pair = roar_tables.difference(table(kernel_shap=EARLY, random=STRAIGHT), "kernel_shap", "random")
+    np.testing.assert_allclose(tables.bends(found).loc["random", "se"], values.std(ddof=1) / np.sqrt(3))
+    pair = tables.difference(table(kernel_shap=EARLY, random=STRAIGHT), "kernel_shap", "random")
     np.testing.assert_allclose([pair["value"], pair["se"]], [0.45, 0], atol=1e-12)  # paired: the shifts cancel
 
 
 def test_losses_have_means_and_errors() -> None:
-    found = roar_tables.losses(table(spread=0.3, random=STRAIGHT)).set_index("fraction")
+    found = tables.losses(table(spread=0.3, random=STRAIGHT)).set_index("fraction")
     np.testing.assert_allclose(found["loss"], STRAIGHT)
     np.testing.assert_allclose(found["se"], [0, 0.3 / np.sqrt(3), 0.3 / np.sqrt(3), 0])
 
@@ -60,7 +60,7 @@ def test_verdicts() -> None:
     found = table(
         kernel_shap=EARLY, kernel_shap_signed=STRAIGHT, integrated_gradients=LATE, integrated_gradients_signed=LATE
     )
-    verdict = roar_tables.claims(found)["verdict"]
+    verdict = tables.claims(found)["verdict"]
     assert verdict["nearly straight: Kernel SHAP, by size"] == "does not hold"
     assert verdict["nearly straight: Kernel SHAP, signed"] == "holds"
     assert verdict["nearly straight: IG, by size"] == "does not hold"  # late is as little straight as early
@@ -68,60 +68,60 @@ def test_verdicts() -> None:
     assert verdict["signed nearly as good as by size: IG"] == "holds"
     assert verdict["IG by size ahead of Kernel SHAP by size"] == "the opposite"
     swapped = table(integrated_gradients=EARLY, kernel_shap=STRAIGHT)
-    assert roar_tables.claims(swapped)["verdict"]["IG by size ahead of Kernel SHAP by size"] == "holds"
-    unsure = roar_tables.claims(table(spread=1.0, kernel_shap=[1.0, 1.2 + 0.8, 2.4, 3.0]))["verdict"]
+    assert tables.claims(swapped)["verdict"]["IG by size ahead of Kernel SHAP by size"] == "holds"
+    unsure = tables.claims(table(spread=1.0, kernel_shap=[1.0, 1.2 + 0.8, 2.4, 3.0]))["verdict"]
     assert unsure.tolist() == ["undecided"]
 
 
 def test_a_rise_within_its_noise_is_called_noise() -> None:
     found = table(kernel_shap=STRAIGHT, integrated_gradients=STRAIGHT)
-    assert not roar_tables.is_noise(found)
+    assert not tables.is_noise(found)
     shaky = found.assign(loss=found["loss"] + 9.0 * (found["replicate"] - 1) * (found["removed"] == 10))
-    assert roar_tables.is_noise(shaky)
-    assert set(roar_tables.claims(shaky)["verdict"]) == {"noise"}
-    assert set(roar_tables.side_by_side({"shaky": shaky})["shaky"]) == {"noise"}
+    assert tables.is_noise(shaky)
+    assert set(tables.claims(shaky)["verdict"]) == {"noise"}
+    assert set(tables.side_by_side({"shaky": shaky})["shaky"]) == {"noise"}
     falling = found.assign(loss=-found["loss"])
-    assert roar_tables.is_noise(falling)
-    assert roar_tables.is_noise(found[found["replicate"] == 0])  # one training has no error to compare with
+    assert tables.is_noise(falling)
+    assert tables.is_noise(found[found["replicate"] == 0])  # one training has no error to compare with
 
 
 def test_leaks_are_shares_of_the_rise() -> None:
     masked = pd.DataFrame(rows("kernel_shap_signed", [1.5], kind="mask") + rows("random", [3.0], kind="mask"))
     both = pd.concat([table(kernel_shap_signed=STRAIGHT, random=STRAIGHT), masked], ignore_index=True)
-    found = roar_tables.leaks(both).set_index("ranking")["undone"]
+    found = tables.leaks(both).set_index("ranking")["undone"]
     np.testing.assert_allclose(found["kernel_shap_signed"], 0.75)  # 1.5 of the 2 that were lost
     np.testing.assert_allclose(found["random"], 0)
-    assert len(roar_tables.leaks(table(random=STRAIGHT))) == 0
+    assert len(tables.leaks(table(random=STRAIGHT))) == 0
 
 
 def test_tables_for_the_page() -> None:
     found = table(random=STRAIGHT, kernel_shap=EARLY)
-    shown = roar_tables.summary(found)
-    small = roar_tables.summary(found.assign(loss=found["loss"] / 10))
+    shown = tables.summary(found)
+    small = tables.summary(found.assign(loss=found["loss"] / 10))
     assert list(shown.index) == ["random", "Kernel SHAP, by size"]
     assert shown.loc["random", 0.5] == "2.00 ± 0.00" and small.loc["random", 0.5] == "0.200 ± 0.000"
     assert shown.loc["random", "bend"].startswith(("+0.00", "-0.00"))
-    beside = roar_tables.side_by_side({"a": found, "b": table(kernel_shap=LATE)})
+    beside = tables.side_by_side({"a": found, "b": table(kernel_shap=LATE)})
     assert list(beside.index) == ["Kernel SHAP, by size", "random"]
     assert beside.loc["random", "b"] == "" and beside.loc["Kernel SHAP, by size", "b"].startswith("-0.25")
 
 
 def test_changes_between_runs() -> None:
     runs = {"a": table(random=STRAIGHT, kernel_shap=EARLY), "b": table(random=LATE, kernel_shap=EARLY)}
-    found = roar_tables.changes(runs, [("a", "b"), ("a", "missing")]).loc[("a", "b")]
+    found = tables.changes(runs, [("a", "b"), ("a", "missing")]).loc[("a", "b")]
     assert found.loc["random", "change"] == pytest.approx(-0.25) and found.loc["random", "verdict"] == "less bent"
     assert found.loc["Kernel SHAP, by size", "verdict"] == "undecided"
-    one = roar_tables.bends(runs["a"]).loc["random", "se"], roar_tables.bends(runs["b"]).loc["random", "se"]
+    one = tables.bends(runs["a"]).loc["random", "se"], tables.bends(runs["b"]).loc["random", "se"]
     assert found.loc["random", "se"] == pytest.approx(np.hypot(*one))
-    assert roar_tables.changes(runs, [("b", "a")]).loc[("b", "a", "random"), "verdict"] == "more bent"
-    assert len(roar_tables.changes({"a": runs["a"]}, [("a", "b")])) == 0
+    assert tables.changes(runs, [("b", "a")]).loc[("b", "a", "random"), "verdict"] == "more bent"
+    assert len(tables.changes({"a": runs["a"]}, [("a", "b")])) == 0
 
 
 def test_missing_records_are_none(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
-    assert roar_tables.recorded("bangalore") is None
+    assert tables.recorded("bangalore") is None
 
 
 @pytest.mark.parametrize("name", ["areas", "bend"])
 def test_shapes(name: str) -> None:
-    assert getattr(roar_tables, name)(table(random=STRAIGHT), "random").shape == (3,)
+    assert getattr(tables, name)(table(random=STRAIGHT), "random").shape == (3,)

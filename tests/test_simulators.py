@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import sympy
 
-from insdel import datasets
-from insdel.datasets import bangalore, check, fit, physics, simulate_bangalore, simulate_cern
+from insdel.paper import data as datasets
+from insdel.paper.data import bangalore, check, fit, physics, simulate_bangalore, simulate_cern
 
 needs_files = pytest.mark.skipif(not os.environ.get("INSDEL_DATA"), reason="INSDEL_DATA is unset: no real files")
 SIMULATORS = {"bangalore": simulate_bangalore, "cern": simulate_cern}

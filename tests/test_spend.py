@@ -8,8 +8,9 @@ import pytest
 import torch
 
 import insdel
-from insdel import results, spend
-from insdel.spend import BUDGETS, ONE_PRICE, Size, cost_accuracy, enough
+from insdel.paper import results
+from insdel.paper.studies import cost
+from insdel.paper.studies.cost import BUDGETS, ONE_PRICE, Size, cost_accuracy, enough
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +97,8 @@ def test_a_killed_run_goes_on_after_its_last_budget(case, tmp_path, monkeypatch)
     whole = cost_accuracy(f, x, reference, budgets=budgets, progress=False)
     cost_accuracy(f, x, reference, budgets=budgets, checkpoint=tmp_path, progress=False)
     (tmp_path / "pairs_0000002.parquet").unlink()
-    run, asked = spend.explain, []
-    monkeypatch.setattr(spend, "explain", lambda method, *a, **o: asked.append(method) or run(method, *a, **o))
+    run, asked = cost.explain, []
+    monkeypatch.setattr(cost, "explain", lambda method, *a, **o: asked.append(method) or run(method, *a, **o))
     again = cost_accuracy(f, x, reference, budgets=budgets, checkpoint=tmp_path, progress=False)
     assert asked == ["occlusion"]
     pd.testing.assert_frame_equal(again.drop(columns="seconds"), whole.drop(columns="seconds"))
@@ -119,10 +120,10 @@ def test_enough_is_the_budget_after_which_a_method_stays_close():
 def test_a_record_says_where_it_comes_from(tmp_path, monkeypatch):
     monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
-    spend.record(Size(pairs=2, rows=400, epochs=1), {"kernel_shap": [64], "lime": [25]})
+    cost.record(Size(pairs=2, rows=400, epochs=1), {"kernel_shap": [64], "lime": [25]})
     table, about = results.load("spend")
     assert len(table) == 4 and set(table.method) == {"kernel_shap", "lime"}
-    assert about["command"] == "python -m insdel.spend --pairs 2 --rows 400 --epochs 1"
+    assert about["command"] == "python -m insdel.paper.studies.cost --pairs 2 --rows 400 --epochs 1"
     assert about["data"]["source"] == "simulated" and "simulated" in about["data"]["what"] and about["pairs"] == 2
     assert json.loads((tmp_path / "results" / "spend.json").read_text())["parameters"]["budgets"]["lime"] == [25]
 
@@ -130,5 +131,5 @@ def test_a_record_says_where_it_comes_from(tmp_path, monkeypatch):
 def test_the_command_says_what_is_wrong(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
-    assert spend.main(["--pairs", "0", "--rows", "400", "--epochs", "1"]) == 2
+    assert cost.main(["--pairs", "0", "--rows", "400", "--epochs", "1"]) == 2
     assert "n_pairs must be at least 1" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Replicates trained together are those that `models.fit` trains one at a time."""
+"""Replicates trained together are those that `networks.fit` trains one at a time."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from insdel import models, stacked
-from insdel.models import Hyper, Recipe
+from insdel.paper import networks
+from insdel.paper.networks import stacked
+from insdel.paper.networks.mlp import Hyper, Recipe
 
 HYPER = Hyper((13, 7), dropout=0.2, learning_rate=0.01)
 RECIPES = {
@@ -33,13 +34,13 @@ def test_weights_are_those_of_the_single_training(rows, recipe: Recipe, dropout:
     hyper = Hyper((13, 7), dropout, learning_rate=0.01)
     stack = stacked.fit(*rows, hyper, recipe, seeds=[3, 8])
     for seed, found in zip([3, 8], stack.networks(), strict=True):
-        alone = models.fit(*rows, hyper, recipe, seed=seed, device="cpu").state_dict()
+        alone = networks.fit(*rows, hyper, recipe, seed=seed, device="cpu").state_dict()
         for name, value in found.state_dict().items():  # only the rounding of the batched product differs
             np.testing.assert_allclose(value, alone[name], rtol=1e-4, atol=1e-5, err_msg=name)
 
 
 def test_the_papers_network_is_the_single_training(rows) -> None:
-    alone = models.fit(*rows, "bangalore", seed=2, epochs=2, device="cpu")
+    alone = networks.fit(*rows, "bangalore", seed=2, epochs=2, device="cpu")
     found = stacked.fit(*rows, "bangalore", seeds=[1, 2], epochs=2)
     expected = alone(torch.from_numpy(rows[0])).numpy()
     np.testing.assert_allclose(found.predict(rows[0])[1].numpy(), expected, atol=1e-3)
@@ -51,7 +52,7 @@ def test_every_replicate_is_its_own_training(rows, recipe: Recipe) -> None:
     stack = stacked.fit(*rows, HYPER, recipe, seeds=seeds)
     together = stack.predict(rows[0]).numpy()
     for k, (seed, network) in enumerate(zip(seeds, stack.networks(), strict=True)):
-        alone = models.fit(*rows, HYPER, recipe, seed=seed, device="cpu")(torch.from_numpy(rows[0])).numpy()
+        alone = networks.fit(*rows, HYPER, recipe, seed=seed, device="cpu")(torch.from_numpy(rows[0])).numpy()
         np.testing.assert_allclose(together[k], alone, atol=1e-4)  # the batched product rounds differently
         np.testing.assert_allclose(network(torch.from_numpy(rows[0])).numpy(), together[k], atol=1e-5)
     assert np.abs(together[0] - together[1]).max() > 0.05  # and they are not all one network

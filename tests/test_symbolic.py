@@ -10,38 +10,38 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from insdel import symbolic
-from insdel.symbolic import algebra, monotone
+from insdel.paper import theory
+from insdel.paper.theory import algebra, monotone
 
 
 @pytest.fixture(scope="module")
-def checks() -> dict[str, symbolic.Check]:
-    return {name: check() for name, check in symbolic.CHECKS.items()}
+def checks() -> dict[str, theory.Check]:
+    return {name: check() for name, check in theory.CHECKS.items()}
 
 
 @pytest.fixture(scope="module")
-def errata() -> dict[int, symbolic.Erratum]:
-    return {number: symbolic.erratum(number) for number in symbolic.ERRATA}
+def errata() -> dict[int, theory.Erratum]:
+    return {number: theory.erratum(number) for number in theory.ERRATA}
 
 
-@pytest.mark.parametrize("name", symbolic.CHECKS)
-def test_every_statement_holds(checks: dict[str, symbolic.Check], name: str) -> None:
+@pytest.mark.parametrize("name", theory.CHECKS)
+def test_every_statement_holds(checks: dict[str, theory.Check], name: str) -> None:
     check = checks[name]
     assert check.holds is True, str(check)
     assert name.split("(")[0] == check.name
     assert check.where and check.statement and check.details
 
 
-@pytest.mark.parametrize("name", symbolic.CHECKS)
-def test_no_float_enters_a_check(checks: dict[str, symbolic.Check], name: str) -> None:
+@pytest.mark.parametrize("name", theory.CHECKS)
+def test_no_float_enters_a_check(checks: dict[str, theory.Check], name: str) -> None:
     for value in checks[name].details.values():
         expressions = value if isinstance(value, list | tuple) else [value]
         assert not any(sp.sympify(expression).has(sp.Float) for expression in expressions)
 
 
 def test_every_public_check_is_registered() -> None:
-    listed = {name.split("(")[0] for name in symbolic.CHECKS}
-    public = {name for name in symbolic.__all__ if name[0].islower()} - {"erratum"}
+    listed = {name.split("(")[0] for name in theory.CHECKS}
+    public = {name for name in theory.__all__ if name[0].islower()} - {"erratum"}
     assert listed == public
 
 
@@ -49,15 +49,15 @@ def test_every_public_check_is_registered() -> None:
 @pytest.mark.parametrize(
     "check",
     [
-        symbolic.theorem_1,
-        symbolic.theorem_1_deletion,
-        symbolic.aul_decomposition,
-        symbolic.abc_of_deletion,
-        symbolic.abc_sum,
-        symbolic.trapezoid,
-        symbolic.additive,
-        symbolic.additive_shapley,
-        symbolic.shapley_dividends,
+        theory.theorem_1,
+        theory.theorem_1_deletion,
+        theory.aul_decomposition,
+        theory.abc_of_deletion,
+        theory.abc_sum,
+        theory.trapezoid,
+        theory.additive,
+        theory.additive_shapley,
+        theory.shapley_dividends,
     ],
 )
 def test_identities_for_each_n(check, n: int) -> None:
@@ -68,13 +68,13 @@ def test_identities_for_each_n(check, n: int) -> None:
 @pytest.mark.parametrize(
     "check",
     [
-        symbolic.expected_auc,
-        symbolic.expected_abc,
-        symbolic.expected_abc_sum,
-        symbolic.direction_symmetry,
-        symbolic.additive_deletion,
-        symbolic.shapley_paths,
-        symbolic.mirror,
+        theory.expected_auc,
+        theory.expected_abc,
+        theory.expected_abc_sum,
+        theory.direction_symmetry,
+        theory.additive_deletion,
+        theory.shapley_paths,
+        theory.mirror,
     ],
 )
 def test_statements_over_all_orders_for_each_n(check, n: int) -> None:
@@ -83,109 +83,109 @@ def test_statements_over_all_orders_for_each_n(check, n: int) -> None:
 
 @pytest.mark.parametrize("order", list(permutations((1, 2, 3, 4))))
 def test_theorem_1_for_any_order(order: tuple[int, ...]) -> None:
-    assert symbolic.theorem_1(4, order=order)
+    assert theory.theorem_1(4, order=order)
 
 
 # Each of these is a statement with one thing wrong, put through the same machinery.
 BENT = {
-    "theorem 1, weight n − ⌈u⌉": lambda: symbolic.theorem_1(4, lambda n, u: n - algebra.ceiling(u)),
-    "theorem 1, ⌊u⌋ for ⌈u⌉": lambda: symbolic.theorem_1(4, lambda n, u: n - algebra.floor(n, u) + 1),
-    "theorem 1, one interaction left out": lambda: symbolic.theorem_1(
+    "theorem 1, weight n − ⌈u⌉": lambda: theory.theorem_1(4, lambda n, u: n - algebra.ceiling(u)),
+    "theorem 1, ⌊u⌋ for ⌈u⌉": lambda: theory.theorem_1(4, lambda n, u: n - algebra.floor(n, u) + 1),
+    "theorem 1, one interaction left out": lambda: theory.theorem_1(
         4, lambda n, u: 0 if u == {2, 4} else n - algebra.ceiling(u) + 1
     ),
-    "theorem 1 for n = 6, Δ_∅ counted n times": lambda: symbolic.theorem_1(
+    "theorem 1 for n = 6, Δ_∅ counted n times": lambda: theory.theorem_1(
         6, lambda n, u: n - algebra.ceiling(u) + bool(u)
     ),
-    "deletion, ⌈u⌉ for ⌊u⌋": lambda: symbolic.theorem_1_deletion(4, lambda n, u: algebra.ceiling(u)),
-    "deletion, ⌊∅⌋ = n": lambda: symbolic.theorem_1_deletion(4, lambda n, u: algebra.floor(n, u) if u else n),
-    "lemma 1, one unit vector for all w": lambda: symbolic.lemma_1(3, lambda n, w: frozenset({1, 2, 3})),
-    "Möbius without signs": lambda: symbolic.moebius(
+    "deletion, ⌈u⌉ for ⌊u⌋": lambda: theory.theorem_1_deletion(4, lambda n, u: algebra.ceiling(u)),
+    "deletion, ⌊∅⌋ = n": lambda: theory.theorem_1_deletion(4, lambda n, u: algebra.floor(n, u) if u else n),
+    "lemma 1, one unit vector for all w": lambda: theory.lemma_1(3, lambda n, w: frozenset({1, 2, 3})),
+    "Möbius without signs": lambda: theory.moebius(
         3, lambda game, ones, u: sp.Add(*(game[v & ones] for v in algebra.subsets(u)))
     ),
-    "AUL, halves also for ∅": lambda: symbolic.aul_decomposition(3, lambda n, u: sp.Rational(n + 1, 2)),
-    "ABC′ with the sign of ABC": lambda: symbolic.abc_of_deletion(
+    "AUL, halves also for ∅": lambda: theory.aul_decomposition(3, lambda n, u: sp.Rational(n + 1, 2)),
+    "ABC′ with the sign of ABC": lambda: theory.abc_of_deletion(
         3, lambda n, u: algebra.floor(n, u) - sp.Rational(n + 1, 2)
     ),
-    "ABC + ABC′ without the 1": lambda: symbolic.abc_sum(
+    "ABC + ABC′ without the 1": lambda: theory.abc_sum(
         3, lambda n, u: n - algebra.ceiling(u) - algebra.floor(n, u)
     ),
-    "way back in the same order": lambda: symbolic.direction_symmetry(3, lambda order: order),
-    "trapezoid, whole ends left out": lambda: symbolic.trapezoid(3, 1),
-    "additive AUC, n − j": lambda: symbolic.additive(3, auc_weight=lambda n, j: n - j),
-    "additive ABC, n/2 − j": lambda: symbolic.additive(3, abc_weight=lambda n, j: sp.Rational(n, 2) - j),
-    "additive ABC = −ABC′": lambda: symbolic.additive_deletion(3, sign=-1),
-    "additive φ twice as large": lambda: symbolic.additive_shapley(3, share=2),
-    "additive, two neighbours swapped": lambda: symbolic.additive_best_order(4, best=(1, 3, 2, 4)),
-    "proposition 1, |u| n": lambda: symbolic.proposition_1(2, lambda k, n: k * n / sp.Integer(k + 1)),
-    "proposition 1, right at n = 9 only": lambda: symbolic.proposition_1(2, lambda k, n: sp.Rational(20, 3)),
-    "proposition 1, right up to n = 9 only": lambda: symbolic.proposition_1(
+    "way back in the same order": lambda: theory.direction_symmetry(3, lambda order: order),
+    "trapezoid, whole ends left out": lambda: theory.trapezoid(3, 1),
+    "additive AUC, n − j": lambda: theory.additive(3, auc_weight=lambda n, j: n - j),
+    "additive ABC, n/2 − j": lambda: theory.additive(3, abc_weight=lambda n, j: sp.Rational(n, 2) - j),
+    "additive ABC = −ABC′": lambda: theory.additive_deletion(3, sign=-1),
+    "additive φ twice as large": lambda: theory.additive_shapley(3, share=2),
+    "additive, two neighbours swapped": lambda: theory.additive_best_order(4, best=(1, 3, 2, 4)),
+    "proposition 1, |u| n": lambda: theory.proposition_1(2, lambda k, n: k * n / sp.Integer(k + 1)),
+    "proposition 1, right at n = 9 only": lambda: theory.proposition_1(2, lambda k, n: sp.Rational(20, 3)),
+    "proposition 1, right up to n = 9 only": lambda: theory.proposition_1(
         2, lambda k, n: k * (n + 1) / sp.Integer(k + 1) + sp.Mul(*(n - i for i in range(2, 10)))
     ),
-    "hockey stick, C(n, k + 1)": lambda: symbolic.hockey_stick(2, lambda k, n: n * (n - 1) * (n - 2) / 6),
-    "Pr(⌈u⌉ = k) without |u|/k": lambda: symbolic.ceiling_probability(2, lambda size, k: k * (k - 1) / 2),
-    "mirror, n − ℓ": lambda: symbolic.mirror(5, lambda n, level: n - level),
-    "E(AUC), E⌈u⌉ = (n + 1)/2": lambda: symbolic.expected_auc(3, lambda n, u: sp.Rational(n + 1, 2)),
-    "E(ABC), |u| − 1": lambda: symbolic.expected_abc(
+    "hockey stick, C(n, k + 1)": lambda: theory.hockey_stick(2, lambda k, n: n * (n - 1) * (n - 2) / 6),
+    "Pr(⌈u⌉ = k) without |u|/k": lambda: theory.ceiling_probability(2, lambda size, k: k * (k - 1) / 2),
+    "mirror, n − ℓ": lambda: theory.mirror(5, lambda n, level: n - level),
+    "E(AUC), E⌈u⌉ = (n + 1)/2": lambda: theory.expected_auc(3, lambda n, u: sp.Rational(n + 1, 2)),
+    "E(ABC), |u| − 1": lambda: theory.expected_abc(
         3, lambda n, u: sp.Rational((n + 1) * (len(u) - 1), 2 * (len(u) + 1)) if u else 0
     ),
-    "E(ABC) = 0 with interactions": lambda: symbolic.expected_abc(3, lambda n, u: 0),
-    "E(ABC − ABC′) = 0": lambda: symbolic.expected_abc_sum(3, sign=-1),
-    "sign for a main effect": lambda: symbolic.expected_abc_sign(1),
-    "dividends not shared": lambda: symbolic.shapley_dividends(3, lambda u: 1),
-    "jump of another feature": lambda: symbolic.shapley_paths(
+    "E(ABC) = 0 with interactions": lambda: theory.expected_abc(3, lambda n, u: 0),
+    "E(ABC − ABC′) = 0": lambda: theory.expected_abc_sum(3, sign=-1),
+    "sign for a main effect": lambda: theory.expected_abc_sign(1),
+    "dividends not shared": lambda: theory.shapley_dividends(3, lambda u: 1),
+    "jump of another feature": lambda: theory.shapley_paths(
         3, lambda game, order, j: game[frozenset({j})] - game[frozenset()]
     ),
-    "interval with its ends": lambda: symbolic.counterexample(sp.Interval(-2, -1)),
-    "interval from −3": lambda: symbolic.counterexample(sp.Interval.open(-3, -1)),
-    "only the paper's interval": lambda: symbolic.counterexample_set(sp.Interval.open(-2, -1)),
-    "n = 2, opposite sign": lambda: symbolic.no_counterexample_for_two(-1),
-    "swap, sum to r − 1": lambda: symbolic.monotone_swap(3, lambda r: r - 1),
-    "monotone, two neighbours swapped": lambda: symbolic.monotone_best_order(4, best=(2, 1, 3, 4)),
-    "monotone, falling order as the worst": lambda: symbolic.monotone_worst_order(4, worst=(1, 2, 3, 4)),
-    "monotone Shapley, equal weights": lambda: symbolic.monotone_shapley_order(
+    "interval with its ends": lambda: theory.counterexample(sp.Interval(-2, -1)),
+    "interval from −3": lambda: theory.counterexample(sp.Interval.open(-3, -1)),
+    "only the paper's interval": lambda: theory.counterexample_set(sp.Interval.open(-2, -1)),
+    "n = 2, opposite sign": lambda: theory.no_counterexample_for_two(-1),
+    "swap, sum to r − 1": lambda: theory.monotone_swap(3, lambda r: r - 1),
+    "monotone, two neighbours swapped": lambda: theory.monotone_best_order(4, best=(2, 1, 3, 4)),
+    "monotone, falling order as the worst": lambda: theory.monotone_worst_order(4, worst=(1, 2, 3, 4)),
+    "monotone Shapley, equal weights": lambda: theory.monotone_shapley_order(
         4, lambda n, u: sp.Rational(1, 2 ** (n - 2))
     ),
-    "increasing, w²": lambda: symbolic.increasing("square", lambda w: w**2),
-    "increasing, sine": lambda: symbolic.increasing("sine", sp.sin),
-    "increasing, falling exponential": lambda: symbolic.increasing("falling", lambda w: sp.exp(-w)),
-    "increasing, ReLU is flat below 0": lambda: symbolic.increasing(
+    "increasing, w²": lambda: theory.increasing("square", lambda w: w**2),
+    "increasing, sine": lambda: theory.increasing("sine", sp.sin),
+    "increasing, falling exponential": lambda: theory.increasing("falling", lambda w: sp.exp(-w)),
+    "increasing, ReLU is flat below 0": lambda: theory.increasing(
         "ReLU", lambda w: sp.Piecewise((w, sp.sympify(w) >= 0), (0, True))
     ),
-    "increasing, absolute value": lambda: symbolic.increasing(
+    "increasing, absolute value": lambda: theory.increasing(
         "absolute value", lambda w: sp.Piecewise((w, sp.sympify(w) >= 0), (-w, True))
     ),
-    "example with a tie": lambda: symbolic.monotone_example("exponential", [0, sp.log(2), sp.log(2), 0]),
-    "logistic, no interaction at the centre": lambda: symbolic.logistic_interactions(
+    "example with a tie": lambda: theory.monotone_example("exponential", [0, sp.log(2), sp.log(2), 0]),
+    "logistic, no interaction at the centre": lambda: theory.logistic_interactions(
         2, -(sp.log(2) + sp.log(3)) / 2
     ),
-    "IG without its factor": lambda: symbolic.ig_completeness(2, lambda a, b: sp.Integer(1)),
-    "IG with its factor turned round": lambda: symbolic.ig_completeness(2, lambda a, b: a - b),
-    "IG by β": lambda: symbolic.ig_order(2, lambda beta, a, b: beta),
-    "IG by (x − x′)β": lambda: symbolic.ig_order(2, lambda beta, a, b: (a - b) * beta),
-    "IG for a straight additive function": lambda: symbolic.ig_order_curved(power=1),
-    "IG = Shapley, one feature squared": lambda: symbolic.ig_multilinear(2, power=2),
-    "IG of a product is Shapley": lambda: symbolic.ig_mixed(power=1),
+    "IG without its factor": lambda: theory.ig_completeness(2, lambda a, b: sp.Integer(1)),
+    "IG with its factor turned round": lambda: theory.ig_completeness(2, lambda a, b: a - b),
+    "IG by β": lambda: theory.ig_order(2, lambda beta, a, b: beta),
+    "IG by (x − x′)β": lambda: theory.ig_order(2, lambda beta, a, b: (a - b) * beta),
+    "IG for a straight additive function": lambda: theory.ig_order_curved(power=1),
+    "IG = Shapley, one feature squared": lambda: theory.ig_multilinear(2, power=2),
+    "IG of a product is Shapley": lambda: theory.ig_mixed(power=1),
 }
 
 
 @pytest.fixture(scope="module")
-def bent() -> dict[str, symbolic.Check]:
+def bent() -> dict[str, theory.Check]:
     return {name: check() for name, check in BENT.items()}
 
 
 @pytest.mark.parametrize("name", BENT)
-def test_a_bent_statement_does_not_hold(bent: dict[str, symbolic.Check], name: str) -> None:
+def test_a_bent_statement_does_not_hold(bent: dict[str, theory.Check], name: str) -> None:
     assert bent[name].holds is False
     assert not bent[name]
 
 
-def test_every_statement_has_a_bent_version(bent: dict[str, symbolic.Check]) -> None:
-    assert {check.name for check in bent.values()} == {name.split("(")[0] for name in symbolic.CHECKS}
+def test_every_statement_has_a_bent_version(bent: dict[str, theory.Check]) -> None:
+    assert {check.name for check in bent.values()} == {name.split("(")[0] for name in theory.CHECKS}
 
 
-@pytest.mark.parametrize("number", symbolic.ERRATA)
+@pytest.mark.parametrize("number", theory.ERRATA)
 def test_printed_version_is_false_and_corrected_one_true(
-    errata: dict[int, symbolic.Erratum], number: int
+    errata: dict[int, theory.Erratum], number: int
 ) -> None:
     slip = errata[number]
     assert slip.number == number
@@ -195,13 +195,13 @@ def test_printed_version_is_false_and_corrected_one_true(
     assert slip.printed.statement != slip.corrected.statement
 
 
-def test_which_errata_are_a_matter_of_reading(errata: dict[int, symbolic.Erratum]) -> None:
+def test_which_errata_are_a_matter_of_reading(errata: dict[int, theory.Erratum]) -> None:
     verdicts = {number: slip.verdict for number, slip in errata.items()}
     assert {number for number, verdict in verdicts.items() if verdict == "a matter of reading"} == {10, 16, 20}
     assert set(verdicts.values()) == {"a matter of reading", "confirmed"}
 
 
-def test_remarks_of_the_errata(errata: dict[int, symbolic.Erratum]) -> None:
+def test_remarks_of_the_errata(errata: dict[int, theory.Erratum]) -> None:
     remarks = {number: [bool(remark) for remark in slip.remarks] for number, slip in errata.items()}
     assert remarks[7] == [True, True, False]  # the points in the proof of theorem 1 are those of the way back
     assert remarks[11] == [False, True]  # the constant without xᵀβ; the order of β loses
@@ -209,14 +209,14 @@ def test_remarks_of_the_errata(errata: dict[int, symbolic.Erratum]) -> None:
 
 
 def test_an_erratum_can_be_refuted() -> None:
-    true, false = symbolic.counterexample(), symbolic.counterexample(sp.Interval(0, 1))
-    assert symbolic.Erratum(0, "here", printed=true, corrected=false).verdict.startswith("refuted")
-    assert symbolic.Erratum(0, "here", printed=false, corrected=false).verdict == "neither version holds"
-    assert not symbolic.Erratum(0, "here", printed=true, corrected=true)
+    true, false = theory.counterexample(), theory.counterexample(sp.Interval(0, 1))
+    assert theory.Erratum(0, "here", printed=true, corrected=false).verdict.startswith("refuted")
+    assert theory.Erratum(0, "here", printed=false, corrected=false).verdict == "neither version holds"
+    assert not theory.Erratum(0, "here", printed=true, corrected=true)
 
 
 def test_the_counterexample_by_hand() -> None:
-    details = symbolic.counterexample().details
+    details = theory.counterexample().details
     A = sp.Symbol("A", real=True)
     assert details["AUC((1, 2, 3))"] == 14 + 2 * A
     assert details["AUC((1, 3, 2))"] == 13 + A
@@ -226,7 +226,7 @@ def test_the_counterexample_by_hand() -> None:
 
 def test_the_counterexample_set_at_sample_values() -> None:
     # A second way to the same set: numbers put in, all six orders compared with plain fractions.
-    fails = symbolic.counterexample_set().details["none is"]
+    fails = theory.counterexample_set().details["none is"]
     for twice in range(-13, 6):
         a = Fraction(twice, 2)
         effects = {(1,): 3, (2,): 2, (3,): 1, (1, 2): a}
@@ -256,10 +256,10 @@ def test_the_algebra_agrees_with_plain_fractions(values: list[Fraction], order: 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(-6, 6), min_size=3, max_size=3, unique=True), st.integers(-3, 3))
-@pytest.mark.parametrize("name", symbolic.LINKS)
+@pytest.mark.parametrize("name", theory.LINKS)
 def test_monotone_order_for_random_effects(name: str, effects: list[int], constant: int) -> None:
     scale = 1 if name == "leaky ReLU" else sp.log(2)  # powers of two keep the values rational
-    assert symbolic.monotone_example(name, [scale * sp.Integer(value) for value in [constant, *effects]])
+    assert theory.monotone_example(name, [scale * sp.Integer(value) for value in [constant, *effects]])
 
 
 def test_small_games_by_hand() -> None:
@@ -278,40 +278,40 @@ def test_leaky_relu_is_what_it_says() -> None:
 @pytest.mark.parametrize("n", [0, -1, 40, 2.0, True, "3"])
 def test_a_size_that_cannot_be_done_is_refused(n) -> None:
     with pytest.raises(ValueError, match=r"needs a whole number from 1 to .*found"):
-        symbolic.theorem_1(n)
+        theory.theorem_1(n)
 
 
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(ValueError, match="one of .*'logistic'"):
-        symbolic.increasing("cosine")
+        theory.increasing("cosine")
     with pytest.raises(ValueError, match="not one about theory; those are"):
-        symbolic.erratum(1)
+        theory.erratum(1)
     with pytest.raises(ValueError, match="permutation"):
-        symbolic.theorem_1(3, order=(1, 2, 2))
+        theory.theorem_1(3, order=(1, 2, 2))
     with pytest.raises(ValueError, match="permutation"):
-        symbolic.monotone_best_order(3, best=(1, 2))
+        theory.monotone_best_order(3, best=(1, 2))
 
 
 def test_how_a_check_reads() -> None:
-    good, bad = symbolic.theorem_1(2), symbolic.theorem_1(2, lambda n, u: 1)
+    good, bad = theory.theorem_1(2), theory.theorem_1(2, lambda n, u: 1)
     page = good._repr_markdown_()
     assert page.startswith("**✓ holds** · $") and "- AUC, point by point: $f_{1,2} + f_{1} + f_{∅}$" in page
     assert bad._repr_markdown_().startswith("**✗ does not hold**")
-    assert "- A: $\\left(-2, -1\\right)$" in symbolic.counterexample()._repr_markdown_()
-    assert "$A + 13$" in symbolic.counterexample()._repr_markdown_()
-    assert "- IG: $\\frac{1}{3}$, $\\frac{2}{3}$" in symbolic.ig_mixed()._repr_markdown_()
+    assert "- A: $\\left(-2, -1\\right)$" in theory.counterexample()._repr_markdown_()
+    assert "$A + 13$" in theory.counterexample()._repr_markdown_()
+    assert "- IG: $\\frac{1}{3}$, $\\frac{2}{3}$" in theory.ig_mixed()._repr_markdown_()
     assert "✓ holds: theorem_1 (appendix B, theorem 1)" in str(good)
     assert "f_{1,2} + f_{1} + f_{∅}" in str(good)
-    assert "(64 terms, not shown)" in symbolic.theorem_1(6)._repr_markdown_()
+    assert "(64 terms, not shown)" in theory.theorem_1(6)._repr_markdown_()
 
 
-def test_how_an_erratum_reads(errata: dict[int, symbolic.Erratum]) -> None:
+def test_how_an_erratum_reads(errata: dict[int, theory.Erratum]) -> None:
     page, text = errata[10]._repr_markdown_(), str(errata[10])
     for label in ("printed", "printed, read otherwise", "corrected"):
         assert f"*{label}:*" in page and f"[{label}]" in text
     assert page.startswith("**Erratum 10** *(appendix B.2)*: a matter of reading")
 
 
-def test_dollar_signs_pair_up(checks: dict[str, symbolic.Check], errata: dict[int, symbolic.Erratum]) -> None:
+def test_dollar_signs_pair_up(checks: dict[str, theory.Check], errata: dict[int, theory.Erratum]) -> None:
     for shown in [*checks.values(), *errata.values()]:
         assert shown._repr_markdown_().count("$") % 2 == 0

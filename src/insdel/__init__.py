@@ -1,32 +1,21 @@
-"""insdel: insertion and deletion tests, to measure how well an explanation ranks the features."""
+"""insdel: insertion and deletion tests, to measure how well an explanation ranks the features.
 
-from insdel import datasets, models, paper, policies, symbolic
-from insdel.attribution import METHODS, explain
-from insdel.compare import compare
-from insdel.curves import abc, auc, auc_trapezoid, auc_unit, aul, curve, order
-from insdel.lattice import Lattice, lattices
-from insdel.summaries import summary
+The modules beside this file are the library. `paper`, `own`, `course` and `book` are built on it and never used by it.
+Everything is loaded when it is first used.
+"""
+
+import lazy_loader
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "METHODS",
-    "Lattice",
-    "__version__",
-    "abc",
-    "auc",
-    "auc_trapezoid",
-    "auc_unit",
-    "aul",
-    "compare",
-    "curve",
-    "datasets",
-    "explain",
-    "lattices",
-    "models",
-    "order",
-    "paper",
-    "policies",
-    "summary",
-    "symbolic",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submodules={"chance", "examples", "paper", "plots", "policies", "stats"},
+    submod_attrs={
+        "attribution": ["METHODS", "explain"],
+        "comparison": ["compare"],
+        "curves": ["abc", "auc", "auc_trapezoid", "auc_unit", "aul", "curve", "order"],
+        "lattice": ["Lattice", "lattices"],
+        "stats": ["summary"],
+    },
+)

@@ -1,0 +1,202 @@
+"""The command `insdel`: run a chapter, build the book, get data, look whether all is there."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from insdel.book.chapters import PROFILES, find_chapter, find_root, list_chapters, read_parameters
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0 all well, 1 a chapter or page failed, 2 misuse."""
+    options = parser().parse_args(arguments)
+    try:
+        return int(options.action(options) or 0)
+    except (ValueError, TypeError, FileNotFoundError) as error:
+        print(f"insdel: {error}", file=sys.stderr)
+        return 2
+    except (RuntimeError, OSError) as error:
+        print(f"insdel: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("insdel: stopped; what was published before is untouched", file=sys.stderr)
+        return 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    top = argparse.ArgumentParser(prog="insdel", description="Insertion and deletion tests, as a book.")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="run one chapter with parameters of your own into runs/")
+    run.add_argument("chapter", help="its number, its name or a part of it: 1, walk, cern")
+    run.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
+    run.add_argument("-l", "--list", action="store_true", help="list the chapter's parameters and stop")
+    run.add_argument("-o", "--output", type=Path, help="folder for the result (default: runs/CHAPTER/TIME)")
+    run.add_argument("--profile", choices=PROFILES, default="quick", help="parameters not named with -p")
+    run.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, tcp://…, for chapters that compare")
+    run.set_defaults(action=run_command)
+    book = commands.add_parser("book", help="run what changed and build the book into build/book")
+    book.add_argument("--profile", choices=PROFILES, default="quick", help="smoke: seconds; paper: full size")
+    book.add_argument("--chapters", nargs="+", metavar="CHAPTER", help="a draft of these, into build/draft")
+    book.add_argument("--jobs", type=int, help="chapters at a time (default: as many as there are cores)")
+    book.add_argument("--force", action="store_true", help="run chapters even if nothing changed")
+    book.set_defaults(action=book_command)
+    sync = commands.add_parser("sync", help="write the .ipynb of every chapter from its .md")
+    sync.set_defaults(action=sync_command)
+    course = commands.add_parser("course", help="write exercise notebooks for students and teachers into build/course")
+    course.add_argument("-o", "--output", type=Path, help="another folder for them")
+    course.set_defaults(action=course_command)
+    data = commands.add_parser("data", help="list the data sets, or fetch one: insdel data fetch cern")
+    data.add_argument("fetch", nargs="*", metavar="fetch NAME", help="download the real file of a data set")
+    data.set_defaults(action=data_command)
+    claims = commands.add_parser("claims", help="derive the verdict on every claim of the paper from the records")
+    claims.add_argument("--verdict", help='those with this verdict only, such as "does not hold"')
+    claims.add_argument("--chapter", help="those of this chapter only, by its label or a part of its name")
+    claims.add_argument("--json", action="store_true", help="with all numbers, as JSON")
+    claims.add_argument("--state", action="store_true", help="state the derived verdicts from now on")
+    claims.set_defaults(action=claims_command)
+    doctor = commands.add_parser("doctor", help="check that all is there, and say what to do if not")
+    doctor.set_defaults(action=doctor_command)
+    return top
+
+
+def _need_book_extra() -> None:
+    """Refuse early if chapters cannot run."""
+    from insdel.book.doctor import has_book_extra
+
+    if not has_book_extra():
+        raise ValueError('papermill and Jupyter Book are needed but missing: pip install "insdel[book]"')
+
+
+def say(text: str) -> None:
+    """Print a line at once, also into a log file."""
+    print(text, flush=True)
+
+
+def run_command(options: argparse.Namespace) -> None:
+    """Run one chapter into runs/, or list its parameters."""
+    _need_book_extra()
+    from insdel.book.build import run_one
+
+    root = _clone()
+    chapter = find_chapter(list_chapters(root), options.chapter)
+    parameters = read_parameters(chapter.read())
+    if options.list:
+        for parameter in parameters.values():
+            say(f"{parameter.name} = {parameter.default!r}  # {parameter.comment} ({parameter.kind})")
+        return
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    output = (options.output or root / "runs" / chapter.name / stamp).resolve()
+    if (output / "html").exists():
+        raise ValueError(f"{output} holds a run already; runs are never overwritten. Name another with -o.")
+    values = user_values(options)
+    if values and "evidence" in parameters and "evidence" not in values:
+        say("evidence = live: tables and figures show your run; -p evidence recorded shows the recorded full-size one")
+        values["evidence"] = "live"
+    notebook, page = run_one(root, chapter, values, output, options.profile, say)
+    say(f"{notebook}\n{page}")
+
+
+def _clone() -> Path:
+    """The clone around the current folder; elsewhere the one that this package was installed from (`make setup`)."""
+    try:
+        return find_root()
+    except ValueError:
+        home = Path(__file__).resolve().parents[3]
+        if not (home / "_toc.yml").is_file():
+            raise
+        return home
+
+
+def user_values(options: argparse.Namespace) -> dict[str, str]:
+    """Return the parameters of the command line; a path is meant from here, though chapters run in notebooks/."""
+    values = dict(options.parameter)
+    if options.scheduler:
+        values["scheduler"] = options.scheduler
+    for name in ("path", "csv", "model"):
+        if name in values and (name != "model" or "." in values[name]):  # without a dot it names a kind of model
+            values[name] = _from_here(values[name])
+    return values
+
+
+def _from_here(text: str) -> str:
+    """A path, or the path in file.py:name, seen from the current folder; as it is if there is no such file."""
+    file, colon, rest = text.partition(".py:")
+    file += colon[:-1]
+    return f"{Path(file).resolve()}{colon[-1:]}{rest}" if Path(file).exists() else text
+
+
+def book_command(options: argparse.Namespace) -> None:
+    """Build the book, or a draft of some chapters."""
+    _need_book_extra()
+    from insdel.book.build import build_book
+
+    root = find_root()
+    listed = list_chapters(root)
+    chapters = [find_chapter(listed, text) for text in options.chapters] if options.chapters else None
+    if options.jobs is not None and options.jobs < 1:
+        raise ValueError(f"--jobs needs a whole number of at least 1; found {options.jobs}.")
+    say(str(build_book(root, options.profile, chapters, options.jobs, options.force, say)))
+
+
+def sync_command(options: argparse.Namespace) -> None:
+    """Bring the notebooks for Colab and Binder in step with the chapters."""
+    _need_book_extra()
+    from insdel.book.twins import sync
+
+    root = find_root()
+    changed = sync(root, list_chapters(root))
+    say("\n".join(f"written: {path.relative_to(root)}" for path in changed) or "all in step")
+
+
+def course_command(options: argparse.Namespace) -> None:
+    """Write the notebooks of the course, the teachers' ones executed."""
+    _need_book_extra()
+    from insdel.book.twins import repository_address
+    from insdel.course.notebooks import write_course
+
+    root = find_root()
+    folder = (options.output or root / "build" / "course").resolve()
+    say("\n".join(str(path) for path in write_course(folder, repository_address(root), say)))
+
+
+def data_command(options: argparse.Namespace) -> None:
+    """List the data sets and where each would come from, or fetch one."""
+    from insdel.paper import data as datasets
+
+    if options.fetch:
+        if options.fetch[0] != "fetch" or len(options.fetch) != 2:
+            raise ValueError(f"use `insdel data` or `insdel data fetch NAME`; found {' '.join(options.fetch)!r}.")
+        say(str(datasets.fetch(options.fetch[1])))
+        return
+    for entry in datasets.available():
+        known = {True: "as published", False: "NOT as published: another hash", None: "hash not on record"}
+        found = f"real: {entry['found']} ({known[entry['sha_ok']]})"
+        missing = f"simulated, for there is no real file; to get it: {entry['get']}"
+        say(f"{entry['name']}: {entry['what']}\n  {found if entry['found'] else missing}")
+
+
+def claims_command(options: argparse.Namespace) -> int:
+    """Derive all verdicts and print the chosen ones; exit code 1 if one is not the stated one."""
+    from insdel.book.report import report
+
+    lines, agree = report(options.verdict, options.chapter, options.json, options.state)
+    say("\n".join(lines))
+    return 0 if agree else 1
+
+
+def doctor_command(options: argparse.Namespace) -> int:
+    """Print what was found and what to do; exit code 1 if something needed is missing."""
+    from insdel.book.doctor import report
+
+    lines, healthy = report(find_root())
+    say("\n".join(lines))
+    return 0 if healthy else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

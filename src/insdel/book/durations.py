@@ -1,0 +1,101 @@
+"""How long each profile of the book takes: from this machine's own builds, else from a recorded one.
+
+`python -m insdel.book.durations` writes what this machine's builds took to the record `build_times`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from insdel.book.chapters import PROFILES, Chapter, find_root, list_chapters, profile_values, read_parameters
+from insdel.paper import results
+
+RECORD = "build_times"
+LOOKED_AT = 12  # newest runs of a chapter that are opened
+
+
+def measured(root: Path) -> pd.DataFrame:
+    """What executed chapters in `build/cache` took, with the very parameters of a profile.
+
+    Returns
+    -------
+    DataFrame: profile, chapter, seconds; the newest run of each
+    """
+    rows = [
+        {"profile": profile, "chapter": chapter.name, "seconds": seconds}
+        for chapter in list_chapters(root)
+        for profile, seconds in _newest(root, chapter).items()
+    ]
+    return pd.DataFrame(rows, columns=["profile", "chapter", "seconds"])
+
+
+def _newest(root: Path, chapter: Chapter) -> dict[str, float]:
+    """Profile → seconds of the newest run of a chapter that had just the profile's parameters."""
+    runs = list(_runs(root, chapter.name))
+    if not runs:
+        return {}
+    defaults = {name: parameter.default for name, parameter in read_parameters(chapter.read()).items()}
+    wanted = {profile: defaults | profile_values(root, chapter, profile) for profile in PROFILES}
+    found: dict[str, float] = {}
+    for facts in runs:
+        profile = facts["profile"]
+        if facts["parameters"] == wanted.get(profile):
+            found.setdefault(profile, float(facts["seconds"]))
+    return found
+
+
+def _runs(root: Path, name: str) -> Iterator[Mapping[str, Any]]:
+    """The facts of a chapter's newest runs, newest first."""
+    paths = sorted((root / "build" / "cache").glob(f"{name}-*.ipynb"), key=lambda path: -path.stat().st_mtime)
+    for path in paths[:LOOKED_AT]:
+        facts = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("insdel")
+        if facts:
+            yield facts
+
+
+def recorded() -> tuple[pd.DataFrame, str]:
+    """The recorded times and the machine that they were taken on; an empty table if there is no record."""
+    if not results.exists(RECORD):
+        return pd.DataFrame(columns=["profile", "chapter", "seconds"]), ""
+    table, about = results.load(RECORD)
+    return table, str(about["hardware"])
+
+
+def full_size_runs() -> float:
+    """Seconds of all recorded full-size runs together: what `make paper` takes before it builds the book."""
+    runs = {}
+    for name in results.names():
+        about = json.loads((results.folder() / f"{name}.json").read_text(encoding="utf-8"))
+        if name != RECORD:
+            runs[about["command"]] = float(about["seconds"])  # a run may leave several tables
+    return sum(runs.values())
+
+
+def say(seconds: float) -> str:
+    """A duration in words."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def main() -> int:
+    """Write the times of this machine's builds to the record."""
+    table = measured(find_root())
+    if table.empty:
+        print("nothing to record: no chapter was run here. `insdel book --profile smoke` runs them all.")
+        return 1
+    chapters = {profile: len(rows) for profile, rows in table.groupby("profile")}
+    facts = {"command": "python -m insdel.book.durations", "parameters": {"chapters": chapters},
+             "data": "none: the times of executed chapters", "seconds": float(table["seconds"].sum())}  # fmt: skip
+    results.save(RECORD, table, facts)
+    print("; ".join(f"{profile}: {count} chapters" for profile, count in chapters.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

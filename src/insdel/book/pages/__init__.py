@@ -1,0 +1,1 @@
+"""Pages that are made, not written: claims, errata, status."""

@@ -1,0 +1,220 @@
+"""The page of claims, from `book/claims.md` and what the records say: written anew with every build."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from insdel.book.cache import folder_hash
+from insdel.paper import results
+from insdel.paper.claims import CLAIMS, VERDICTS, Claim, Figure, Finding, derive
+from insdel.paper.claims.sentences import HEADLINES, SENTENCES, Sentence
+from insdel.paper.claims.verdict import LEVEL, LIMITS, WORDS
+
+SYMBOLS = dict(zip(VERDICTS, ("✓", "◐", "✗", "–"), strict=True))
+# label of a chapter → its file and what it is about
+CHAPTERS = {
+    "walk": ("01_walk", "walk"),
+    "split": ("02_split", "split"),
+    "shuffle": ("03_shuffle", "shuffle"),
+    "not-best": ("04_shapley_is_not_best", "Shapley is not best"),
+    "best": ("05_when_shapley_is_best", "when it is"),
+    "binary": ("06_binary_ig", "binary IG"),
+    "data-models": ("07_data_and_models", "data"),
+    "bangalore": ("08_bangalore", "houses"),
+    "cern": ("09_cern", "events"),
+    "images": ("10_images", "images"),
+    "roar": ("11_roar", "ROAR"),
+    "spend": ("17_spend", "cost"),
+}
+MARK = re.compile(r"^% (claims|errata): (\w+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the blocks of the page are made from: findings by id, and the chapters that are in this build."""
+
+    findings: Mapping[str, Finding]
+    staged: Collection[str]
+
+    def chapter(self, label: str) -> str:
+        """A link to a chapter, or its name alone where it is not in this build."""
+        file, name = CHAPTERS[label]
+        return f"{{ref}}`{name} <{label}>`" if file in self.staged else name
+
+
+def fill(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
+    """Replace every line `% claims: NAME` (or errata) by the block of that name."""
+    def block(match: re.Match[str]) -> str:
+        if match[2] not in blocks:
+            raise ValueError(f"the page asks for {match[2]!r}, but the blocks are: {', '.join(blocks)}.")
+        return blocks[match[2]]()
+
+    return MARK.sub(block, text)
+
+
+def claims_page(text: str, findings: Mapping[str, Finding], staged: Collection[str]) -> str:
+    """Return the page as Markdown.
+
+    Parameters
+    ----------
+    text : of book/claims.md
+    findings : from `claims.derive`
+    staged : names of the chapters in this build
+    """
+    context = Context(findings, staged)
+    blocks = {
+        "headlines": lambda: headlines(context),
+        "counts": lambda: counts(context),
+        "limits": limits,
+        "sentences": lambda: sentences(context),
+        "list": lambda: listing(context),
+        "details": lambda: details(context),
+    }
+    return fill(text, blocks)
+
+
+def table(header: list[str], rows: list[list[str]]) -> list[str]:
+    """Return the lines of a Markdown table; bars inside formulas stay bars."""
+    lines = [header, ["---"] * len(header), *rows]
+    return [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines] + [""]
+
+
+def sign(verdict: str) -> str:
+    """Symbol and words of a verdict."""
+    return f"{SYMBOLS[verdict]} {verdict}"
+
+
+def counts(context: Context) -> str:
+    """How many claims have which verdict, by chapter."""
+    rows = []
+    for label in CHAPTERS:
+        found = [context.findings[claim.id].verdict for claim in CLAIMS if claim.chapter == label]
+        rows.append([context.chapter(label), *(str(found.count(v) or "") for v in VERDICTS), str(len(found))])
+    every = [finding.verdict for finding in context.findings.values()]
+    rows.append(["**all**", *(f"**{every.count(v)}**" for v in VERDICTS), f"**{len(every)}**"])
+    return "\n".join(table(["chapter", *map(sign, VERDICTS), "claims"], rows))
+
+
+def limits() -> str:
+    """The meaning of the paper's words, as a list."""
+    first = f"- “best”, “larger”, “worse”: a paired difference beyond {LEVEL:.0f} of its standard errors"
+    return "\n".join([first, *(f"- {words.format(LIMITS[word])}" for word, words in WORDS.items())])
+
+
+def link(claim: str, context: Context) -> str:
+    """A claim's verdict as a symbol, and its id as a link to the details."""
+    return f"{SYMBOLS[context.findings[claim].verdict]} {{ref}}`{claim} <claim-{claim}>`"
+
+
+def headlines(context: Context) -> str:
+    """What was found, in a few sentences, each with the claims it rests on."""
+    rows = [f"- {text} ({', '.join(link(claim, context) for claim in claims)})" for text, claims in HEADLINES]
+    return "\n".join(rows)
+
+
+def sentences(context: Context) -> str:
+    """Abstract and conclusion, sentence by sentence."""
+    def row(sentence: Sentence) -> list[str]:
+        return [sentence.text, " · ".join(link(claim, context) for claim in sentence.claims) or "no claim"]
+
+    parts = []
+    for where in dict.fromkeys(sentence.where for sentence in SENTENCES):
+        rows = [row(sentence) for sentence in SENTENCES if sentence.where == where]
+        parts += [f"### {where.capitalize()}\n", *table(["the paper writes", "claims"], rows)]
+    return "\n".join(parts)
+
+
+def listing(context: Context) -> str:
+    """All claims in one table, which the script of the page can filter."""
+    rows = [
+        [sign(context.findings[c.id].verdict), c.statement, f"{{ref}}`{c.where} <claim-{c.id}>`",
+         context.chapter(c.chapter)]
+        for c in CLAIMS
+    ]  # fmt: skip
+    lines = table(["verdict", "the paper states", "where (and the numbers)", "chapter"], rows)
+    return "\n".join([":::{container} claims-list", "", *lines, ":::"])
+
+
+def details(context: Context) -> str:
+    """Every claim with its reason and its numbers, folded, by chapter."""
+    parts = []
+    for label, (_, name) in CHAPTERS.items():
+        own = [claim for claim in CLAIMS if claim.chapter == label]
+        if own:
+            parts.append(f"### {name[0].upper()}{name[1:]}\n")
+            parts += [detail(claim, context) for claim in own]
+    return "\n".join(parts)
+
+
+def detail(claim: Claim, context: Context) -> str:
+    """One claim, folded."""
+    finding = context.findings[claim.id]
+    marks = f"claim-card verdict-{VERDICTS.index(finding.verdict)} chapter-{claim.chapter}"
+    lines = [
+        f"(claim-{claim.id})=", f"::::{{dropdown}} {sign(finding.verdict)}: {claim.statement}",
+        f":class-container: {marks}", "",
+        f"*{claim.where}* · chapter {context.chapter(claim.chapter)} · `{claim.id}`", "", finding.because, "",
+        *(figures(finding.figures) if finding.figures else []),
+        f"Derived from: {', '.join(f'`{name}`' for name in finding.evidence) or 'nothing that is recorded'}.",
+        "::::", "",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def figures(shown: Collection[Figure]) -> list[str]:
+    """Lines of the table of numbers: paper, ours, difference in combined standard errors."""
+    rows = [
+        [f.label, number(f.paper, f.paper_se), number(f.ours, f.se),
+         "" if f.apart is None else f"{f.apart:+.1f}".replace("-", "−"),
+         f.rule, SYMBOLS[f.verdict] if f.verdict else ""]
+        for f in shown
+    ]  # fmt: skip
+    return table(["number", "paper", "ours", "apart", "asked", ""], rows)
+
+
+def number(value: float | None, se: float | None = None) -> str:
+    """A number, with its standard error to two digits where it has one."""
+    if value is None:
+        return ""
+    if not se or math.isnan(se):
+        text = f"{value:,.0f}" if abs(value) >= 1000 and value == round(value) else f"{value:.4g}"
+    else:
+        digits = max(0, 1 - math.floor(math.log10(se)))
+        text = f"{value:,.{digits}f} ± {se:.{digits}f}" if digits < 8 else f"{value:.2g} ± {se:.1g}"
+    return text.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "−")
+
+
+def plain(text: str) -> str:
+    """Markdown as a terminal shows it: references by their words, no dollar signs."""
+    return re.sub(r"\{ref\}`([^<`]+?) <[^>]+>`", r"\1", text).replace("$", "").replace("`", "")
+
+
+def pages(root: Path, folder: Path, staged: Collection[str]) -> None:
+    """Write the pages that are derived from recorded results, the claims and the errata, into a staging tree.
+
+    Parameters
+    ----------
+    root : of the repository, whose build/cache keeps what was derived from the same records by the same code
+    folder : of the staging tree; its book/ holds the texts that are filled in
+    staged : names of the chapters in this build
+    """
+    from insdel.book.pages.errata import errata_page
+
+    makers = {
+        "claims": lambda text: claims_page(text, derive(CLAIMS), staged),
+        "errata": errata_page,
+    }
+    state = [folder_hash(Path(__file__).resolve().parents[2]), folder_hash(results.folder()), *sorted(staged)]
+    for name, make in makers.items():
+        page = folder / "book" / f"{name}.md"
+        text = page.read_text(encoding="utf-8")
+        key = hashlib.sha256("\n".join([*state, text]).encode()).hexdigest()[:24]
+        kept = root / "build" / "cache" / f"{name}-{key}.md"
+        if not kept.is_file():
+            results.replace(kept, make(text))
+        page.write_text(kept.read_text(encoding="utf-8"), encoding="utf-8")

@@ -1,0 +1,242 @@
+"""Methods × modes × pairs → one tidy table, chunk by chunk, resumable, on this machine or a cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from insdel.attribution import METHODS, explain
+from insdel.curves import MODES, abc, auc, check_mode, curve, order
+from insdel.evaluate import Model, Pairs, Points, progress_off, to_tensor
+from insdel.lattice import MAX_FEATURES, Lattice, lattices
+from insdel.stats import REFERENCES
+from insdel.store import Store, code_hash, model_hash, short_hash
+
+PAPER_METHODS = (
+    "kernel_shap", "integrated_gradients", "deeplift", "vanilla_grad", "input_x_gradient", "lime", "random"
+)  # fmt: skip
+EXACT = {"kernel_shap": Lattice.shapley, "banzhaf": Lattice.banzhaf}
+COLUMNS = ["pair", "method", "mode", "auc", "abc", "abc_per_feature"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is compared: all that decides the table, apart from model and points."""
+
+    methods: tuple[str, ...] = PAPER_METHODS
+    modes: tuple[str, ...] = MODES
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for mode in self.modes:
+            check_mode(mode)
+        unknown = [m for m in self.methods if m not in {*METHODS, *REFERENCES}]
+        if unknown or not self.methods:
+            raise ValueError(f"methods must be among {', '.join([*METHODS, *REFERENCES])}; found {self.methods}.")
+        stray = [m for m in self.options if m not in self.methods]
+        if stray:
+            raise ValueError(f"options are for methods that are compared ({', '.join(self.methods)}); found {stray}.")
+
+    def exact(self, method: str) -> bool:
+        """Whether the method's attributions follow from the lattice."""
+        return method in EXACT and not self.options.get(method)
+
+    def method_options(self, method: str, first: int) -> dict[str, Any]:
+        """Options of a method for the chunk that begins at pair `first`: random ones get a seed of its own."""
+        chosen = dict(self.options.get(method, {}))
+        if "seed" in METHODS[method].options and "seed" not in chosen:
+            chosen["seed"] = int(np.random.SeedSequence([self.seed, first]).generate_state(1)[0])
+        return chosen
+
+
+def compare(
+    f: Model,
+    x: Points,
+    reference: Points,
+    methods: Sequence[str] = PAPER_METHODS,
+    *,
+    modes: Sequence[str] = MODES,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    seed: int = 0,
+    chunk: int = 32,
+    checkpoint: str | Path | None = None,
+    scheduler: Any = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Score the orders that the methods propose, for every pair.
+
+    Parameters
+    ----------
+    x, reference : (pairs, n)
+    methods : names in `insdel.METHODS`, and "best" (the best of all orders) and "expected" (the mean over them)
+    options : per method, for instance ``{"integrated_gradients": {"steps": 50}}``
+    chunk : pairs that are worked on together; also what a checkpoint holds
+    checkpoint : folder for finished chunks; a run that was killed goes on from there
+    scheduler : address of a Dask scheduler ("tcp://…") or a `distributed.Client`; default: this process
+
+    Returns
+    -------
+    DataFrame with the columns pair, method, mode, auc, abc, abc_per_feature
+    """
+    plan = Plan(tuple(methods), tuple(modes), dict(options or {}), seed)
+    points, references = _arrays(x, reference)
+    starts = range(0, len(points), _positive(chunk))
+    store = Store(checkpoint, lambda: identity(f, points, references, plan, chunk))
+    chunks = [Chunk(f, points[s : s + chunk], references[s : s + chunk], s, plan) for s in starts if not store.has(s)]
+    with tqdm(total=len(points), unit=" pairs", disable=progress_off(progress)) as bar:
+        bar.update(len(points) - sum(len(part.x) for part in chunks))
+        for part, table in _here(chunks) if scheduler is None else _on_cluster(chunks, scheduler):
+            store.put(part.first, table)
+            bar.update(len(part.x))
+    return pd.concat([store.get(s) for s in starts], ignore_index=True)
+
+
+def _arrays(x: Points, reference: Points) -> tuple[np.ndarray, np.ndarray]:
+    """Both points as (pairs, n) arrays of their own: what is sent to other machines."""
+    pairs = Pairs.of(x, reference)
+    points, references = (to_tensor(part).cpu().numpy().copy() for part in (pairs.x, pairs.reference))
+    return points, references
+
+
+def _positive(chunk: int) -> int:
+    if chunk < 1:
+        raise ValueError(f"chunk must be at least 1 pair, but it is {chunk}.")
+    return chunk
+
+
+def _here(chunks: list[Chunk]) -> Iterator[tuple[Chunk, pd.DataFrame]]:
+    for chunk in chunks:
+        yield chunk, chunk.table()
+
+
+PATIENCE = 30.0  # seconds; an idle cluster that reports no result for so long has lost some
+
+
+def _on_cluster(chunks: list[Chunk], scheduler: Any) -> Iterator[tuple[Chunk, pd.DataFrame]]:
+    """Run the chunks as tasks of a Dask cluster, in whatever order they finish; lost ones are run again."""
+    from distributed import Client
+
+    client = scheduler if isinstance(scheduler, Client) else Client(scheduler)
+    try:
+        waiting = {_submit(client, chunk): chunk for chunk in chunks}
+        while waiting:
+            finished, lost = _sorted_out(client, list(waiting))
+            for future in finished:
+                try:
+                    table = future.result(timeout=PATIENCE)
+                except TimeoutError:  # finished, but the worker that had the table is gone
+                    lost.append(future)
+                else:
+                    yield waiting.pop(future), table
+            for future in lost:
+                chunk = waiting.pop(future)
+                waiting[_submit(client, chunk)] = chunk
+    finally:
+        if client is not scheduler:
+            client.close()
+
+
+def _submit(client: Any, chunk: Chunk) -> Any:
+    """Send a chunk to the cluster; a task of its own, even if the same chunk was sent before."""
+    return client.submit(Chunk.table, chunk, pure=False, retries=3)
+
+
+def _sorted_out(client: Any, futures: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Wait for news, and return which of the futures are finished and which are lost.
+
+    `distributed.as_completed` would do, but it waits for ever if a message is lost together with a worker.
+    """
+    from distributed import wait
+
+    silent = False
+    try:
+        wait(futures, timeout=PATIENCE, return_when="FIRST_COMPLETED")
+    except TimeoutError:
+        busy = client.processing()  # worker → its tasks; without workers the tasks wait, and so do we
+        silent = bool(busy) and not any(busy.values())
+    except CancelledError:
+        pass
+    finished = [future for future in futures if future.status in ("finished", "error")]
+    lost = [future for future in futures if future.cancelled() or (silent and future not in finished)]
+    return finished, lost
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some pairs of a comparison, `first`, `first` + 1, …, and how to score them."""
+
+    f: Model
+    x: np.ndarray
+    reference: np.ndarray
+    first: int
+    plan: Plan
+
+    def table(self) -> pd.DataFrame:
+        """Return the rows of these pairs."""
+        shared = self._lattices()
+        rows = [
+            self._rows(walks, method, mode)
+            for method in self.plan.methods
+            for mode, walks in zip(self.plan.modes, self._curves(method, shared), strict=True)
+        ]
+        return pd.concat(rows).sort_values("pair", kind="stable", ignore_index=True)
+
+    def _rows(self, walks: np.ndarray, method: str, mode: str) -> pd.DataFrame:
+        area = np.asarray(abc(walks, mode))
+        pair = np.arange(self.first, self.first + len(area))
+        values = [pair, method, mode, np.asarray(auc(walks)), area, area / (walks.shape[1] - 1)]
+        return pd.DataFrame(dict(zip(COLUMNS, values, strict=True)))
+
+    def _lattices(self) -> list[Lattice]:
+        """The lattices of all pairs, if a method needs them: one evaluation serves all methods and curves."""
+        exact = any(self.plan.exact(method) for method in self.plan.methods)
+        small = (self.x != self.reference).sum(axis=1).max(initial=0) <= MAX_FEATURES
+        if set(REFERENCES) & set(self.plan.methods) or (exact and small):
+            return list(lattices(self.f, self.x, self.reference, progress=False))
+        return []
+
+    def _curves(self, method: str, shared: list[Lattice]) -> list[np.ndarray]:
+        """Curves of a method's orders, (pairs, n + 1) for each mode: by look-up where there are lattices."""
+        if method == "expected":
+            return [np.stack([np.asarray(lattice.expected_curve()) for lattice in shared])] * len(self.plan.modes)
+        return [self._walk(orders, shared) for orders in self._orders(method, shared)]
+
+    def _walk(self, orders: np.ndarray, shared: list[Lattice]) -> np.ndarray:
+        if shared:
+            return np.stack([np.asarray(lattice.curve(row)) for lattice, row in zip(shared, orders, strict=True)])
+        return np.asarray(curve(self.f, self.x, self.reference, orders))
+
+    def _orders(self, method: str, shared: list[Lattice]) -> list[np.ndarray]:
+        """A method's orders, (pairs, n) for each mode."""
+        if method == "best":
+            return [np.stack([np.asarray(lat.best_order(mode)) for lat in shared]) for mode in self.plan.modes]
+        if shared and self.plan.exact(method):
+            attributions = np.stack([np.asarray(EXACT[method](lattice)) for lattice in shared])
+        else:
+            options = self.plan.method_options(method, self.first)
+            attributions = np.asarray(explain(method, self.f, self.x, self.reference, **options))
+        return [np.asarray(order(attributions, mode)) for mode in self.plan.modes]
+
+
+def identity(f: Model, x: np.ndarray, reference: np.ndarray, plan: Plan, chunk: int) -> dict[str, Any]:
+    """What decides the table to the bit, as hashes and plain values."""
+    return {
+        "model": model_hash(f, x, reference),
+        "x": short_hash(x.tobytes()),
+        "reference": short_hash(reference.tobytes()),
+        "methods": list(plan.methods),
+        "modes": list(plan.modes),
+        "options": json.loads(json.dumps(plan.options, default=str, sort_keys=True)),
+        "seed": plan.seed,
+        "chunk": chunk,
+        "code": code_hash(),
+    }

@@ -1,0 +1,118 @@
+"""The albatross  [section 1, appendix A.1]: one photo, so there is nothing to take a standard error of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from insdel import paper
+from insdel.paper.claims import records
+from insdel.paper.claims.verdict import CANNOT, LIMITS, Claim, Figure, Finding, above, below, equal, judge
+from insdel.paper.studies.images.network import EfficientNet
+
+RECORD = "images_albatross"
+OURS = "Our photo is one of a black-footed albatross; the paper does not say which photo it used."
+
+
+def areas() -> pd.DataFrame:
+    """AUC by reference picture (rows of the paper's table) and test."""
+    return records.table(RECORD).pivot_table(index="reference", columns="mode", values="auc")
+
+
+def confident() -> Finding:
+    """The photo is confidently called an albatross."""
+    start = float(records.table(RECORD)["start"].iloc[0])
+    return judge([above("probability of albatross", start, None, LIMITS["confident"])], OURS, [RECORD])
+
+
+def forgets_at() -> Finding:
+    """The deletion AUC is the share of pixels that have to go: the curve must be a step."""
+    curves = records.table(f"{RECORD}_curves")
+    figures = []
+    for name in paper.table("albatross")["reference"]:
+        walk = curves[(curves["reference"] == name) & (curves["mode"] == "deletion")].sort_values("fraction")
+        forgotten = walk[walk["value"] < LIMITS["forgotten"] * walk["value"].iloc[0]]
+        share = float(forgotten["fraction"].iloc[0]) if len(forgotten) else 1.0
+        gap = abs(share - float(areas().loc[name, "deletion"]))
+        figures.append(below(f"{name}: |share of pixels at which it is forgotten − deletion AUC|", gap, None,
+            LIMITS["about"]))
+    because = f"{OURS} “Completely forgets” is taken as a probability below {LIMITS['forgotten']:.0%} of the first one."
+    return judge(figures, because, [RECORD])
+
+
+def reference_matters() -> Finding:
+    """The largest AUC over four references, over the smallest."""
+    ours, printed = areas(), paper.table("albatross").set_index("reference")
+    figures = [
+        above(
+            f"{mode} AUC: largest over smallest of four references",
+            float(ours.loc[printed.index, mode].max() / ours.loc[printed.index, mode].min()),
+            None,
+            LIMITS["much larger"],
+            paper=float(printed[mode].max() / printed[mode].min()),
+        )
+        for mode in ("deletion", "insertion")
+    ]
+    return judge(figures, OURS, [RECORD])
+
+
+def blurred_largest() -> Finding:
+    """The blurred reference has the largest AUC in both tests."""
+    ours, printed = areas(), paper.table("albatross").set_index("reference")
+    figures = []
+    for mode in ("deletion", "insertion"):
+        others = ours.loc[[name for name in printed.index if name != "blurred"], mode]
+        gap = float(ours.loc["blurred", mode] - others.max())
+        theirs = float(printed.loc["blurred", mode] - printed[mode].drop("blurred").max())
+        figures.append(above(f"{mode} AUC: blurred minus the largest other", gap, None, paper=theirs))
+    return judge(figures, OURS, [RECORD])
+
+
+def numbers() -> Finding:
+    """The printed AUCs: another photo cannot repeat them."""
+    ours, printed = areas(), paper.table("albatross").set_index("reference")
+    figures = tuple(
+        Figure(f"{name}, {mode} AUC", float(ours.loc[name, mode]), None, float(printed.loc[name, mode]))
+        for name in printed.index
+        for mode in ("deletion", "insertion")
+    )
+    return Finding(CANNOT, f"{OURS} The numbers stand side by side and decide nothing.", figures, (RECORD,))
+
+
+def face() -> Finding:
+    """What the saliency map marks is for the eye, and the photo may not be shown."""
+    because = f"{OURS} Its photographer holds the rights, so no map of it is recorded."
+    return Finding(CANNOT, because, (), ())
+
+
+def first_layer() -> Finding:
+    """The first convolution of B0: 32 maps of 112 × 112, from windows of 3 × 3."""
+    network = EfficientNet()
+    side = int(paper.size("image: side in pixels"))
+    stem = network.stem
+    figures = [
+        equal("maps of the first convolution", stem.out_channels, paper.size("image: maps of the first layer")),
+        equal("their side", -(-side // stem.stride[0]), paper.size("image: side of these maps")),
+        equal("side of its windows", stem.kernel_size[0], 3),
+    ]
+    return judge(figures, "From the network's definition.", ("insdel.paper.studies.images.network",))
+
+
+Row = tuple[str, str, str, Callable[[], Finding]]
+ROWS: list[Row] = [
+    ("image-confident", "section 1, Figure 1", "The image is confidently classified as an albatross", confident),
+    ("image-forgets", "section 1",
+     "A deletion AUC of 0.27 means that about 27 % of the pixels have to be deleted before "
+     "the network completely forgets the albatross", forgets_at),
+    ("image-face", "section 1, Figure 1", "Pixels in the bird's face, the eye and the beak, are rated most important",
+     face),
+    ("image-reference", "appendix A.1, Table 5", "The reference image has a very significant effect on the AUCs",
+     reference_matters),
+    ("image-blurred", "Table 5", "The blurred reference gives the largest AUCs", blurred_largest),
+    ("image-table", "Table 5", "The AUCs of Table 5, number by number", numbers),
+    ("image-layer", "appendix A.1", "The first layer has 32 blocks with a grid of 112 × 112 windows of 3 × 3 pixels",
+     first_layer),
+]  # fmt: skip
+
+CLAIMS = [Claim(name, where, statement, "images", check) for name, where, statement, check in ROWS]

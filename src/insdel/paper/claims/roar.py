@@ -1,0 +1,115 @@
+"""Remove and retrain  [section 6]: how much the loss bends away from a straight line as features are removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pandas as pd
+
+from insdel.paper.claims import records
+from insdel.paper.claims.verdict import CANNOT, LIMITS, Claim, Figure, Finding, above, below, judge
+from insdel.paper.studies.roar.tables import bend, is_noise
+
+Number = tuple[float, float]
+KS, IG, RANDOM = "kernel_shap", "integrated_gradients", "random"
+DATA = {"roar_bangalore": "houses", "roar_cern": "simulated events"}
+SHORT = {KS: "KS", IG: "IG", RANDOM: "random order", f"{KS}_signed": "KS signed", f"{IG}_signed": "IG signed"}
+
+
+def bends(record: str, ranking: str) -> pd.Series:
+    """Per replicate: area between the curve of losses and the straight line between its ends, over the mean rise.
+
+    0 is a straight line; 1/2 is the most, all of the loss after the first feature; negative below the line.
+    """
+    return pd.Series(bend(records.table(record), ranking))
+
+
+def number(values: pd.Series) -> Number:
+    """Mean over the replicates and its standard error."""
+    return float(values.mean()), float(values.sem())
+
+
+def each(make: Callable[[str, str], Iterable[Figure]], because: str = "") -> Finding:
+    """The same numbers for both data sets; a run whose loss hardly rises has no curve to speak of."""
+    names = records.there(*DATA)
+    steep = [name for name in names if not is_noise(records.table(name))]
+    if not steep:
+        return Finding(CANNOT, "Without any feature the loss is hardly larger than with all of them.", (), tuple(names))
+    return judge([figure for name in steep for figure in make(name, DATA[name])], because, names)
+
+
+def straight(record: str, data: str) -> list[Figure]:
+    """The curves of KS and IG by absolute value are nearly straight."""
+    figures = []
+    for ranking in (KS, IG):
+        value, se = number(bends(record, ranking))
+        figures.append(below(f"|bend|, {SHORT[ranking]} ({data})", abs(value), se, LIMITS["straight"]))
+    return figures
+
+
+def signed_nearly(record: str, data: str) -> list[Figure]:
+    """Ranking by signed values loses little against ranking by absolute ones."""
+    return [below(text, *value, LIMITS["straight"]) for text, value in _by_sign(record, data)]
+
+
+def signed_beaten(record: str, data: str) -> list[Figure]:
+    """Ranking by absolute values is better than by signed ones."""
+    return [above(text, *value) for text, value in _by_sign(record, data)]
+
+
+def _by_sign(record: str, data: str) -> list[tuple[str, Number]]:
+    return [
+        (f"bend, {SHORT[r]}: absolute minus signed ({data})", number(bends(record, r) - bends(record, f"{r}_signed")))
+        for r in (KS, IG)
+    ]
+
+
+def comparable(record: str, data: str) -> list[Figure]:
+    """KS and IG bend alike."""
+    value, se = number(bends(record, KS) - bends(record, IG))
+    return [below(f"|bend of KS minus bend of IG| ({data})", abs(value), se, LIMITS["straight"])]
+
+
+def ig_superior() -> Finding:
+    """IG by absolute value ahead of KS on the houses."""
+    name = records.there("roar_bangalore")[0]
+    value = number(bends(name, IG) - bends(name, KS))
+    return judge([above("bend of IG minus bend of KS (houses)", *value)], "", [name])
+
+
+def unable(record: str, data: str) -> list[Figure]:
+    """Neither KS nor IG bends the curve more than a random order does."""
+    gaps = {ranking: number(bends(record, ranking) - bends(record, RANDOM)) for ranking in (KS, IG)}
+    return [below(f"bend of {SHORT[r]} minus that of a random order ({data})", *gap) for r, gap in gaps.items()]
+
+
+def redundancy() -> Finding:
+    """Without redundant columns the curves bend more; with every column twice they bend less."""
+    steps = {
+        "houses, correlated columns dropped, minus all columns": ("roar_bangalore_independent", "roar_bangalore"),
+        "events, 8 independent columns, minus all 16": ("roar_cern_independent", "roar_cern"),
+        "planted columns once, minus every column twice": ("roar_planted", "roar_planted_copied"),
+    }
+    figures, names = [], []
+    for text, (less, more) in steps.items():
+        names += [records.there(less)[0], records.there(more)[0]]
+        figures.append(above(f"bend of KS: {text}", *number(bends(less, KS) - bends(more, KS))))
+    return judge(figures, "", names)
+
+
+Row = tuple[str, str, str, Callable[[], Finding]]
+ROWS: list[Row] = [
+    ("roar-straight", "section 6, Figure 13", "The ROAR curves are very nearly straight lines", lambda: each(straight)),
+    ("roar-signed", "section 6", "The signed ordering is nearly as good as the absolute one",
+     lambda: each(signed_nearly)),
+    ("roar-expected", "section 6", "Sorting by absolute values should give a better score than by signed ones",
+     lambda: each(signed_beaten)),
+    ("roar-comparable", "section 6", "KS and IG are comparable", lambda: each(comparable)),
+    ("roar-ig-houses", "section 6", "On the houses IG by absolute value comes out superior to KS", ig_superior),
+    ("roar-unable", "section 6", "It could be that neither KS nor IG identifies important predictors for this task",
+     lambda: each(unable)),
+    ("roar-redundancy", "section 6", "It could be that most predictors can be replaced by a combination of others",
+     redundancy),
+]  # fmt: skip
+
+CLAIMS = [Claim(name, where, statement, "roar", check) for name, where, statement, check in ROWS]

@@ -1,0 +1,67 @@
+"""Every figure of the book, one function each, a module per topic.
+
+Each function takes data, draws it and returns a matplotlib Figure. Figures keep an opaque light
+background, so that they read the same in the book's light and dark themes.
+"""
+
+from insdel.paper.figures.best_order import (
+    beyond_hard,
+    beyond_shares,
+    beyond_walks,
+    both_differences,
+    both_kinds,
+    both_plane,
+    chance_histogram,
+    chance_scale,
+    chance_tails,
+)
+from insdel.paper.figures.binary import binary_distance, binary_gain, binary_line
+from insdel.paper.figures.cost import LIMIT, bench_growth, bench_ratios, spend_areas, spend_shortfall
+from insdel.paper.figures.data import (
+    data_distributions,
+    data_residuals,
+    data_shares,
+    fit_history,
+    fit_recipes,
+    predicted_vs_true,
+    search_history,
+)
+from insdel.paper.figures.experiments import (
+    experiment_aggregate,
+    experiment_differing,
+    experiment_importance,
+    experiment_scatter,
+    experiment_variation,
+    experiment_walks,
+)
+from insdel.paper.figures.images import (
+    image_curves,
+    image_example,
+    image_frames,
+    image_gains,
+    image_maps,
+    image_references,
+)
+from insdel.paper.figures.manifold import manifold_earned, manifold_extreme, manifold_profile, manifold_tail
+from insdel.paper.figures.roar import roar_bends, roar_curves, roar_leaks
+from insdel.paper.figures.theory import (
+    abc_by_interaction,
+    against_shapley,
+    all_orders,
+    binary_cube,
+    cost_by_features,
+    jump_time,
+    missed_by_test,
+    orders_histogram,
+    same_order,
+    shapley_misses,
+    shuffle_agreement,
+    shuffle_last,
+    shuffle_walks,
+    shuffle_weights,
+    split_entry,
+    split_ledger,
+    walk,
+    walk_modes,
+)
+from insdel.plots import COLORS, PALETTE, STYLE, message, use_style

@@ -1,0 +1,81 @@
+"""Figures of chapter 15: which binary IG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+
+from insdel.curves import MODES
+from insdel.plots import COLORS, PALETTE, panels_row
+
+MARKERS = "osD^v"
+
+
+def binary_line(times: Sequence[float], cast: np.ndarray, between: np.ndarray, titles: Sequence[str]) -> Figure:
+    """What casting and interpolating see on the straight line from x to x′, a panel per pair.
+
+    times : (k,)
+    cast, between : (panels, k), from `binary_study.line`
+    """
+    figure, panels = panels_row(len(titles), 3.5 * len(titles), 3.4)
+    for panel, title, f, g in zip(panels, titles, cast, between, strict=True):
+        panel.plot(times, f, color=PALETTE["orange"], label="casting: f itself")
+        panel.plot(times, g, "--", color=PALETTE["blue"], label="interpolating: g")
+        panel.plot([times[0], times[-1]], [f[0], f[-1]], "o", color=PALETTE["black"], label="real houses")
+        panel.set_title(title, fontsize="medium")
+        panel.set_xlabel("share of the way from x to x′")
+    panels[0].set_ylabel("predicted price (10⁷ INR)")
+    panels[0].legend(fontsize="small")
+    return figure
+
+
+def binary_distance(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """Left: distance of every pair from exact Shapley values, by method. Right: casting's, over how much f bends.
+
+    table : from `binary_study.study`
+    titles : method → its name, for the methods to show
+    """
+    figure, [left, right] = panels_row(2, 10.0, 3.8)
+    percent = table.assign(distance=100 * table["error"] / table["size"])
+    found = {title: percent.loc[percent["method"] == method, "distance"] for method, title in titles.items()}
+    boxes = left.boxplot(list(found.values()), orientation="horizontal", patch_artist=True, widths=0.6, whis=(5, 95),
+                         showfliers=False, medianprops={"color": PALETTE["black"]})  # fmt: skip
+    for box, color in zip(boxes["boxes"], COLORS, strict=False):
+        box.set_facecolor(color)
+    left.set_yticks(range(1, len(found) + 1), list(found))
+    left.invert_yaxis()
+    left.set_xscale("log")
+    left.xaxis.set_major_formatter("{x:g}")
+    left.xaxis.set_minor_formatter(NullFormatter())
+    left.set_xlabel("distance of a pair's values from exact ones, %")
+    casting = table[table["method"] == "casting"]
+    right.loglog(casting["bend"], casting["error"], "o", color=PALETTE["orange"], markersize=3)
+    for axis in (right.xaxis, right.yaxis):
+        axis.set_minor_formatter(NullFormatter())
+    right.set(xlabel="mean |f − g| on the line (10⁷ INR)", ylabel="casting: Σ|A − φ| (10⁷ INR)")
+    return figure
+
+
+def binary_gain(areas: pd.DataFrame, evaluations: pd.Series, titles: Mapping[str, str]) -> Figure:
+    """How many percent more ABC than casting, ± 2 standard errors, over model evaluations per pair.
+
+    areas : from `binary_study.areas`
+    evaluations : method → model evaluations per pair, a gradient counted twice
+    """
+    figure, panels = panels_row(2, 10.0, 3.6, sharey=True)
+    for panel, mode in zip(panels, MODES, strict=True):
+        for (method, title), color, marker in zip(titles.items(), COLORS, MARKERS, strict=False):
+            row = areas.loc[(mode, method)]
+            panel.errorbar(evaluations[method], row["percent"], 2 * row["percent_se"], fmt=marker, color=color,
+                           capsize=3, label=title)  # fmt: skip
+        panel.axhline(0, color=PALETTE["grey"], linestyle="--", linewidth=1)
+        panel.set_xscale("log")
+        panel.xaxis.set_minor_formatter(NullFormatter())  # their labels would run into each other
+        panel.set(title=mode, xlabel="model evaluations per pair")
+    panels[0].set_ylabel("ABC more than casting, %")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", fontsize="small")
+    return figure

@@ -1,0 +1,130 @@
+"""Figures of chapter 17: how little can I spend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from insdel.curves import MODES
+from insdel.plots import COLORS, PALETTE, panels_row
+
+
+def _spent(panel: Axes, rows: pd.DataFrame, value: str, titles: Mapping[str, str], error: str | None = None) -> None:
+    """Draw a value over evaluations: a line per method with budgets, a mark for each that has one price."""
+    budgets = rows[rows["budget"].notna()]
+    for (method, part), color, marker in zip(budgets.groupby("method", sort=False), COLORS, "osD^v", strict=False):
+        bars = None if error is None else 2 * part[error]
+        style: dict[str, Any] = {"color": color, "marker": marker, "markersize": 4, "capsize": 2}
+        panel.errorbar(part["evaluations"], part[value], bars, label=titles.get(method, method), **style)
+    single = rows[rows["budget"].isna() & (rows["evaluations"] > 0)]
+    for (_, row), marker in zip(single.iterrows(), "P*Xhdp", strict=False):
+        label = titles.get(row["method"], row["method"])
+        panel.plot(row["evaluations"], row[value], marker, color=PALETTE["black"], markersize=7, label=label)
+    for _, row in rows[rows["evaluations"] == 0].iterrows():
+        panel.axhline(row[value], color=PALETTE["grey"], linestyle=":", label=titles.get(row["method"], row["method"]))
+    panel.set_xscale("log")
+    panel.set_xlabel("model evaluations per pair")
+
+
+def spend_areas(table: pd.DataFrame, titles: Mapping[str, str] | None = None, unit: str = "") -> Figure:
+    """Mean ABC / n that methods reach, over the model evaluations that they spend.
+
+    table : from `spend.cost_accuracy`
+    titles : method → its name in the legend
+    """
+    figure, panels = panels_row(2, 10.0, 4.0, sharey=True)
+    for panel, mode in zip(panels, MODES, strict=True):
+        _spent(panel, table[table["mode"] == mode], "abc_per_feature", titles or {})
+        panel.set_title(mode)
+    panels[0].set_ylabel(f"mean ABC / n{unit}")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", fontsize="small")
+    return figure
+
+
+def spend_shortfall(table: pd.DataFrame, titles: Mapping[str, str] | None = None, share: float = 0.01) -> Figure:
+    """How many percent of the exact ABC methods with a budget fall short, ± 2 standard errors of the paired difference.
+
+    table : from `spend.cost_accuracy`
+    share : what counts as near enough, drawn as a line
+    """
+    figure, panels = panels_row(2, 10.0, 3.8, sharey=True)
+    goal = table["abc_per_feature"] + table["shortfall"]
+    percent = table.assign(short=100 * table["shortfall"] / goal, error=100 * (table["shortfall_se"] / goal).abs())
+    for panel, mode in zip(panels, MODES, strict=True):
+        rows = percent[(percent["mode"] == mode) & percent["budget"].notna()]
+        _spent(panel, rows, "short", titles or {}, "error")
+        panel.axhline(100 * share, color=PALETTE["grey"], linestyle="--", label=f"{100 * share:g} %")
+        panel.set_yscale("symlog", linthresh=100 * share)
+        panel.yaxis.set_major_formatter("{x:g}")
+        panel.set_title(mode)
+    panels[0].set_ylabel("short of the exact ABC, %")
+    panels[0].legend(fontsize="small")
+    return figure
+
+
+LIMIT = "matrix products alone"  # the benchmark's lower bound on what asking the network can cost
+
+
+def bench_ratios(table: pd.DataFrame) -> Figure:
+    """Time of everyone in units of this package's, task by task, and the limit that the matrix products set.
+
+    table : the record `bench`
+    """
+    raced = table[table["ratio"].notna()]
+    tasks = dict(list(raced.groupby("task", sort=False)))
+    heights = [len(rows) for rows in tasks.values()]
+    figure, axes = plt.subplots(len(tasks), 1, figsize=(8.0, 0.32 * sum(heights) + 0.8 * len(tasks)), sharex=True,
+                                squeeze=False, height_ratios=heights)  # fmt: skip
+    plt.close(figure)
+    for panel, (task, rows) in zip(axes[:, 0], tasks.items(), strict=True):
+        _ratio_bars(panel, rows.iloc[::-1])
+        panel.set_title(task, fontsize="medium", loc="left")
+    axes[0, 0].set_xscale("log")
+    axes[0, 0].set_xlim(raced["ratio"].min() / 1.6, raced["ratio"].max() * 2.5)
+    axes[-1, 0].xaxis.set_major_formatter("{x:g}")
+    axes[-1, 0].set_xlabel("time, in units of insdel's")
+    return figure
+
+
+def _ratio_bars(panel: Axes, rows: pd.DataFrame) -> None:
+    """One bar per contestant, from 1 to its ratio."""
+    for place, row in enumerate(rows.itertuples()):
+        color = "orange" if row.who == LIMIT else "blue" if row.who.startswith("insdel") else "sky"
+        panel.barh(place, row.ratio - 1, left=1, height=0.6, color=PALETTE[color])
+        side = -4 if row.ratio < 1 else 4
+        align = "right" if row.ratio < 1 else "left"
+        panel.annotate(f"{row.ratio:.2g} ×", (row.ratio, place), (side, 0), textcoords="offset points", va="center",
+                       ha=align, fontsize="small")  # fmt: skip
+        if row.who == LIMIT:
+            panel.axvline(row.ratio, color=PALETTE["orange"], linestyle="--", linewidth=1)
+    panel.axvline(1, color=PALETTE["black"], linewidth=1)
+    panel.set_yticks(range(len(rows)), rows["who"], fontsize="small")
+
+
+def bench_growth(table: pd.DataFrame) -> Figure:
+    """How time grows with the features, and time and peak memory with the pairs.
+
+    table : the record `bench`
+    """
+    figure, panels = panels_row(3, 11.0, 3.4)
+    numbers = table["who"].str.split().str[0]
+    lattice, pairs = table["task"] == "cost of one lattice", table["task"] == "peak memory"
+    n, seconds = numbers[lattice].astype(int).to_numpy(), table.loc[lattice, "seconds"].to_numpy()
+    panels[0].semilogy(n, seconds, "o-", color=PALETTE["blue"], label="measured")
+    doubling = seconds[-1] * 2.0 ** (n - n[-1])
+    panels[0].semilogy(n, doubling, "--", color=PALETTE["grey"], label="doubling per feature")
+    panels[0].set(xlabel="differing features", ylabel="seconds", title="one lattice")
+    panels[0].set_xticks(n)
+    panels[0].legend(fontsize="small")
+    count = numbers[pairs].astype(int).to_numpy()
+    panels[1].loglog(count, table.loc[pairs, "seconds"], "o-", color=PALETTE["blue"])
+    panels[1].set(xlabel="pairs", ylabel="seconds", title="many pairs: time")
+    panels[2].semilogx(count, table.loc[pairs, "mebibytes"], "o-", color=PALETTE["orange"])
+    panels[2].set(xlabel="pairs", ylabel="MiB above the idle process", title="many pairs: peak memory")
+    panels[2].set_ylim(bottom=0)
+    return figure

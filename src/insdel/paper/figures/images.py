@@ -1,0 +1,133 @@
+"""Figures of chapter 10: images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from insdel.plots import COLORS, PALETTE, panels_row
+
+
+def _picture(axes: Axes, image: Any, title: str = "") -> None:
+    """Show one RGB picture, (3, height, width), without ticks; colours outside [0, 1] are cut off."""
+    axes.imshow(np.clip(np.moveaxis(np.asarray(image, dtype=float), 0, -1), 0, 1), interpolation="nearest")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[:].set(visible=True, color="#BBBBBB")  # white pictures need an edge
+    axes.set_title(title, fontsize="medium")
+
+
+def _heat(axes: Axes, scores: ArrayLike, title: str = "") -> None:
+    """Show a saliency map by rank of its smoothed scores, so that a few extreme pixels do not hide the rest."""
+    from scipy.ndimage import gaussian_filter
+
+    smooth = gaussian_filter(np.asarray(scores, dtype=float), 2.0)
+    ranks = smooth.ravel().argsort().argsort().reshape(smooth.shape) / max(smooth.size - 1, 1)
+    axes.imshow(ranks, cmap="cividis", vmin=0, vmax=1)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[:].set_visible(False)
+    axes.set_title(title, fontsize="medium")
+
+
+def _pixel_curves(axes: Axes, curves: pd.DataFrame) -> None:
+    """Deletion and insertion of one map and reference, as in images: insertion begins at the reference."""
+    for mode, color in (("deletion", PALETTE["orange"]), ("insertion", PALETTE["blue"])):
+        curve = curves[curves["mode"] == mode].sort_values("fraction")
+        across = curve["fraction"] if mode == "deletion" else 1 - curve["fraction"]
+        axes.plot(across, curve["value"], color=color, label=mode, linestyle="-" if mode == "deletion" else "--")
+    axes.set(xlim=(0, 1), ylim=(-0.03, 1.03), xticks=[0, 0.5, 1], xticklabels=["0", "½", "1"])
+
+
+def image_example(image: Any, scores: ArrayLike, curves: pd.DataFrame, what: str) -> Figure:
+    """A photo, its saliency map, and both tests of that map  [figure 1 of the paper].
+
+    image : (3, height, width); scores : (height, width); curves : mode, fraction, value
+    """
+    figure, (left, middle, right) = panels_row(3, 10.5, 3.5)
+    _picture(left, image, "what the network sees")
+    _heat(middle, scores, "which pixels count (bright: most)")
+    _pixel_curves(right, curves)
+    right.legend(fontsize="small", loc="upper center")
+    right.set(xlabel="fraction of the pixels deleted or inserted", ylabel=f"probability of {what}")
+    return figure
+
+
+def image_frames(frames: Mapping[str, Any], values: Mapping[str, Sequence[float]], titles: Sequence[str]) -> Figure:
+    """Pictures along the way, one row per test, each with the network's probability.
+
+    frames : {row title: (k, 3, height, width)}; values : {row title: (k,)}; titles : k column titles
+    """
+    rows, columns = len(frames), len(titles)
+    figure, grid = plt.subplots(rows, columns, figsize=(2.0 * columns, 2.25 * rows), squeeze=False)
+    plt.close(figure)
+    for (name, pictures), line in zip(frames.items(), grid, strict=True):
+        for axes, picture, value, title in zip(line, pictures, values[name], titles, strict=True):
+            _picture(axes, picture, title if line is grid[0] else "")
+            axes.set_xlabel(f"p = {value:.3f}")
+        line[0].set_ylabel(name)
+    return figure
+
+
+def image_references(pictures: Mapping[str, Any], curves: pd.DataFrame, what: str) -> Figure:
+    """The references of one photo, and below each the two tests against it.
+
+    pictures : {reference: (3, height, width)}; curves : reference, mode, fraction, value
+    """
+    figure, grid = plt.subplots(2, len(pictures), figsize=(1.9 * len(pictures), 4.2), squeeze=False)
+    plt.close(figure)
+    for index, (name, picture) in enumerate(pictures.items()):
+        _picture(grid[0, index], picture, name)
+        _pixel_curves(grid[1, index], curves[curves["reference"] == name])
+        if index:
+            grid[1, index].set_yticklabels([])
+    grid[1, 0].set_ylabel(f"probability of {what}")
+    figure.legend(*grid[1, 0].get_legend_handles_labels(), loc="outside lower right", ncols=2, fontsize="small")
+    figure.supxlabel("fraction of the pixels deleted or inserted", fontsize="medium")
+    return figure
+
+
+def image_curves(curves: pd.DataFrame, what: str) -> Figure:
+    """Both tests against each reference, without any picture: curves has reference, mode, fraction, value."""
+    names = list(dict.fromkeys(curves["reference"]))
+    figure, panels = panels_row(len(names), 1.9 * len(names), 2.6, sharey=True)
+    for axes, name in zip(panels, names, strict=True):
+        _pixel_curves(axes, curves[curves["reference"] == name])
+        axes.set_title(name, fontsize="medium")
+    panels[0].set_ylabel(f"probability of {what}")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower right", ncols=2, fontsize="small")
+    figure.supxlabel("fraction of the pixels deleted or inserted", fontsize="medium")
+    return figure
+
+
+def image_maps(maps: Mapping[str, ArrayLike]) -> Figure:
+    """Saliency maps side by side; maps : {title: (height, width)}."""
+    figure, panels = panels_row(len(maps), 1.9 * len(maps), 2.2)
+    for axes, (title, scores) in zip(panels, maps.items(), strict=True):
+        _heat(axes, scores, title)
+    return figure
+
+
+def image_gains(gains: pd.DataFrame) -> Figure:
+    """Insertion minus deletion AUC: right of zero is better than a random order is on average.
+
+    gains : rows are references, one column per series
+    """
+    figure, [axes] = panels_row(1, 7.4, 0.55 * len(gains) + 1.6)
+    places = np.arange(len(gains))[::-1]
+    for name, color, marker in zip(gains.columns, COLORS * len(gains.columns), "osD^vPX*" * 9, strict=False):
+        axes.plot(gains[name], places, marker, color=color, label=name, ms=8, alpha=0.85)
+    axes.axvline(0, color=PALETTE["grey"], linestyle="--")
+    axes.set_yticks(places, gains.index)
+    axes.set_ylim(-0.6, len(gains) - 0.4)
+    axes.set_xlabel("insertion AUC − deletion AUC")
+    axes.grid(axis="y", alpha=0.3)
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure

@@ -1,0 +1,33 @@
+"""The paper's networks: their definition, their training, replicates trained together, the hyperparameter search."""
+
+from insdel.paper.networks.mlp import (
+    MLP,
+    PAPER,
+    RECIPES,
+    Hyper,
+    Recipe,
+    choose,
+    fingerprint,
+    fit,
+    load,
+    pick_device,
+    r2,
+    save,
+    training_config,
+)
+
+__all__ = [
+    "MLP",
+    "PAPER",
+    "RECIPES",
+    "Hyper",
+    "Recipe",
+    "choose",
+    "fingerprint",
+    "fit",
+    "load",
+    "pick_device",
+    "r2",
+    "save",
+    "training_config",
+]

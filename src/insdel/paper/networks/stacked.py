@@ -1,0 +1,270 @@
+"""Replicates of the paper's network trained together: same rows, other seeds, one batched product for all.
+
+Each replicate draws what `networks.fit` draws for its seed: first weights, validation rows, the order of the
+rows, dropout. Loss, optimiser, schedule, clipping and the epoch that is kept are those of `networks.fit`, too.
+Only the batched matrix product may round the last digit differently, which a long training amplifies: the
+same draws end in another network of the same kind. Where bits matter, `networks.fit` itself is the one to call.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from insdel.paper.networks import mlp
+from insdel.paper.networks.mlp import MLP, Hyper, Recipe, Unit
+
+
+class Stack:
+    """Networks of one shape with their parameters stacked, each (replicates, …): (m, n) → (replicates, m)."""
+
+    def __init__(self, networks: Sequence[MLP]) -> None:
+        self.features, self.neurons, self.dropout = networks[0].features, networks[0].neurons, networks[0].dropout
+        states = [network.state_dict() for network in networks]
+        self.weights = {name: torch.stack([state[name] for state in states]) for name in states[0]}
+
+    def __len__(self) -> int:
+        return len(next(iter(self.weights.values())))
+
+    def forward(self, z: Tensor, generators: Sequence[torch.Generator] = ()) -> Tensor:
+        """Predict (replicates, m) for (replicates, m, n); with generators, one each, dropout is on."""
+        for layer in range(0, 3 * len(self.neurons), 3):
+            slope = self.weights[f"layers.{layer + 1}.weight"][:, 0]
+            # PReLU has a slope per channel, and channels are the second axis: here, the replicates
+            z = nn.functional.prelu(self._linear(z, layer).transpose(0, 1), slope).transpose(0, 1)
+            z = z * self._noise(z, generators) if generators else z
+        return self._linear(z, 3 * len(self.neurons)).squeeze(-1)
+
+    def _linear(self, z: Tensor, layer: int) -> Tensor:
+        weight, bias = (self.weights[f"layers.{layer}.{part}"] for part in ("weight", "bias"))
+        return torch.baddbmm(bias[:, None], z, weight.mT)
+
+    def _noise(self, z: Tensor, generators: Sequence[torch.Generator]) -> Tensor:
+        """0 where a unit is dropped, 1 / (1 − ratio) elsewhere: what nn.Dropout draws, replicate by replicate."""
+        noise = torch.empty(z.shape)
+        for part, generator in zip(noise, generators, strict=True):
+            part.bernoulli_(1 - self.dropout, generator=generator)
+        return noise.div_(1 - self.dropout)
+
+    @torch.no_grad()
+    def predict(self, x: ArrayLike | Tensor) -> Tensor:
+        """Predictions of all replicates, (replicates, m), dropout off."""
+        rows = torch.as_tensor(x, dtype=torch.float32)
+        return self.forward(rows.expand(len(self), *rows.shape))
+
+    def networks(self) -> list[MLP]:
+        """The replicates one by one, in eval mode, weights frozen."""
+        found = []
+        for k in range(len(self)):
+            network = MLP(self.features, self.neurons, self.dropout)
+            network.load_state_dict({name: value[k].detach() for name, value in self.weights.items()})
+            found.append(network.eval().requires_grad_(False))
+        return found
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What the seeds decide: generators in mid-stream, rows to learn from and to hold out, (replicates, …)."""
+
+    generators: list[torch.Generator]
+    learn: Tensor
+    held: Tensor
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Huber's loss of every replicate, (replicates,), in its own units; each unit is (replicates, 1)."""
+
+    shift: Tensor
+    scale: Tensor
+    measure: Tensor
+    delta: float
+
+    def __call__(self, output: Tensor, y: Tensor) -> Tensor:
+        """Loss of (replicates, m) outputs of the last layer against (replicates, m) targets."""
+        prediction = self.shift + self.scale * output
+        values = nn.functional.huber_loss(
+            prediction / self.measure, y / self.measure, reduction="none", delta=self.delta
+        )
+        return values.mean(dim=1)
+
+
+def fit(
+    x: ArrayLike | Tensor,
+    y: ArrayLike | Tensor,
+    hyper: str | Hyper,
+    recipe: Recipe | None = None,
+    *,
+    seeds: Sequence[int] = (0, 1, 2, 3, 4),
+    threads: int = 1,
+    **changes: Any,
+) -> Stack:
+    """Fit one network per seed to the same rows, all together, on the processor  [section 6].
+
+    Parameters
+    ----------
+    x : (m, n); y : (m,)
+    hyper, recipe, threads, **changes : as for `networks.fit`
+    seeds : one per replicate, what it decides for `networks.fit`
+
+    Returns
+    -------
+    Stack that predicts in the unit of `y`
+    """
+    hyper, recipe = mlp.choose(hyper, recipe, **changes)
+    x, y = (torch.as_tensor(values, dtype=torch.float32) for values in (x, y))
+    mlp.training_config(x, y, hyper, recipe, 0, "cpu", threads)  # refuses what cannot be trained on
+    if not seeds:
+        raise ValueError("a stack needs at least one seed; found none.")
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        stack, draws = _begin(x, hyper, recipe, seeds)
+        return _train(stack, draws, x, y, hyper, recipe)
+    finally:
+        torch.set_num_threads(before)
+
+
+def _begin(x: Tensor, hyper: Hyper, recipe: Recipe, seeds: Sequence[int]) -> tuple[Stack, Draws]:
+    """First weights and the division of the rows, drawn in the order in which `networks.fit` draws them."""
+    networks, generators, parts = [], [], []
+    for seed in seeds:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            networks.append(MLP(x.shape[1], hyper.neurons, hyper.dropout))
+            parts.append(mlp.holdout(len(x), recipe.validation))
+            generators.append(torch.Generator())
+            generators[-1].set_state(torch.get_rng_state())
+    learn, held = (torch.stack(rows) for rows in zip(*parts, strict=True))
+    return Stack(networks), Draws(generators, learn, held)
+
+
+def _train(stack: Stack, draws: Draws, x: Tensor, y: Tensor, hyper: Hyper, recipe: Recipe) -> Stack:
+    """Train in place, and leave every replicate at the epoch that it keeps."""
+    loss = _loss(y[draws.learn], hyper, recipe)
+    for value in stack.weights.values():
+        value.requires_grad_(True)
+    optimiser, scheduler = _optimiser(stack, hyper, recipe, draws.learn.shape[1])
+    best, kept = torch.full((len(stack),), math.inf), _copy(stack)
+    for _ in range(recipe.epochs):
+        _epoch(stack, loss, draws, x, y, recipe, optimiser, scheduler)
+        held = _validation(stack, loss, draws, x, y)
+        better = held < best if recipe.keep_best else torch.ones_like(best, dtype=torch.bool)
+        best[better] = held[better]
+        for name, value in _copy(stack).items():
+            kept[name][better] = value[better]
+    if not torch.isfinite(best).all():
+        raise ValueError(
+            "a training diverged: no epoch has a finite validation loss. Lower the learning rate or `clip`."
+        )
+    stack.weights = _fold(kept, loss, 3 * len(hyper.neurons))
+    return stack
+
+
+def _copy(stack: Stack) -> dict[str, Tensor]:
+    return {name: value.detach().clone() for name, value in stack.weights.items()}
+
+
+def _loss(y: Tensor, hyper: Hyper, recipe: Recipe) -> Loss:
+    """The loss in the units of the rows that each replicate learns from; y is (replicates, m)."""
+    output = [Unit.of(rows, recipe.output_unit) for rows in y]
+    measure = [Unit.of(rows, recipe.loss_unit).scale for rows in y]
+    shift, scale = [unit.shift for unit in output], [unit.scale for unit in output]
+    units = [torch.tensor(column)[:, None] for column in (shift, scale, measure)]
+    return Loss(units[0], units[1], units[2], hyper.huber)
+
+
+def _optimiser(
+    stack: Stack, hyper: Hyper, recipe: Recipe, m: int
+) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LambdaLR]:
+    """Adam works number by number: over stacked parameters it does to each replicate what it would do alone."""
+    kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[recipe.optimiser]
+    optimiser = kind(stack.weights.values(), lr=hyper.learning_rate, weight_decay=recipe.weight_decay, fused=True)
+    steps = recipe.epochs * mlp.batch_count(m, recipe.batch)
+    return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: mlp.rate(step, steps, recipe))
+
+
+def _epoch(
+    stack: Stack,
+    loss: Loss,
+    draws: Draws,
+    x: Tensor,
+    y: Tensor,
+    recipe: Recipe,
+    optimiser: torch.optim.Optimizer,
+    scheduler: torch.optim.lr_scheduler.LambdaLR,
+) -> None:
+    """Go once over the rows, every replicate in its own order."""
+    m = draws.learn.shape[1]
+    orders = [rows[torch.randperm(m, generator=g)] for rows, g in zip(draws.learn, draws.generators, strict=True)]
+    dropout = draws.generators if stack.dropout > 0 else ()
+    for rows in torch.stack(orders).tensor_split(mlp.batch_count(m, recipe.batch), dim=1):
+        optimiser.zero_grad()
+        # the sum keeps the replicates apart: the gradient of each is that of its own loss
+        loss(stack.forward(x[rows], dropout), y[rows]).sum().backward()
+        _clip([value.grad for value in stack.weights.values()], recipe.clip)
+        optimiser.step()
+        scheduler.step()
+
+
+def _clip(gradients: Sequence[Tensor | None], largest: float) -> None:
+    """Shorten the gradient of each replicate to a norm, as nn.utils.clip_grad_norm_ does for one network."""
+    present = [gradient for gradient in gradients if gradient is not None]
+    norms = torch.stack([torch.linalg.vector_norm(part.flatten(1), dim=1) for part in present], dim=1)
+    factor = torch.clamp(largest / (torch.linalg.vector_norm(norms, dim=1) + 1e-6), max=1.0)
+    for part in present:
+        part.mul_(factor.view(-1, *[1] * (part.ndim - 1)))
+
+
+@torch.no_grad()
+def _validation(stack: Stack, loss: Loss, draws: Draws, x: Tensor, y: Tensor) -> Tensor:
+    """Loss on the rows that each replicate holds out, (replicates,), dropout off."""
+    return loss(stack.forward(x[draws.held]), y[draws.held])
+
+
+def _fold(weights: dict[str, Tensor], loss: Loss, last: int) -> dict[str, Tensor]:
+    """Put the units into the last layer, so that the stack predicts targets."""
+    weights[f"layers.{last}.weight"].mul_(loss.scale[:, :, None])
+    weights[f"layers.{last}.bias"].mul_(loss.scale).add_(loss.shift)
+    return weights
+
+
+def joint_versus_single(
+    x: ArrayLike | Tensor,
+    y: ArrayLike | Tensor,
+    hyper: str | Hyper = "bangalore",
+    *,
+    seeds: Sequence[int] = (0, 1, 2, 3, 4),
+    repeats: int = 3,
+    **changes: Any,
+) -> dict[str, float]:
+    """Time the replicates together and one at a time, in turn, and print the ratio of the medians.
+
+    Returns
+    -------
+    joint, single : seconds; ratio : single / joint, how many times faster together
+    """
+    times: dict[str, list[float]] = {"joint": [], "single": []}
+    for _ in range(repeats):
+        start = time.perf_counter()
+        fit(x, y, hyper, seeds=seeds, **changes)
+        middle = time.perf_counter()
+        for seed in seeds:
+            mlp.fit(x, y, hyper, seed=seed, device="cpu", progress=False, **changes)
+        times["joint"].append(middle - start)
+        times["single"].append(time.perf_counter() - middle)
+    found = {name: statistics.median(spent) for name, spent in times.items()}
+    found["ratio"] = found["single"] / found["joint"]
+    print(
+        f"{len(seeds)} replicates: {found['joint']:.2f} s together, {found['single']:.2f} s one at a time, "
+        f"{found['ratio']:.2f} times faster together"
+    )
+    return found

@@ -1,0 +1,1 @@
+"""Full-size runs of the studies, written to `results/`."""

@@ -1,0 +1,39 @@
+"""Insertion and deletion tests on pixels: networks, photos, saliency maps, walks  [appendix, image example]."""
+
+from insdel.paper.studies.images.classifier import Classifier, Preprocessing
+from insdel.paper.studies.images.photos import EMBEDDED, Photo, class_names, find_class, open_photo
+from insdel.paper.studies.images.saliency import MAPS, TITLES, Saliency, Settings, saliency_map
+from insdel.paper.studies.images.walk import (
+    REFERENCES,
+    frames,
+    measure,
+    pixel_walk,
+    reference_image,
+    unit_abc,
+    unit_auc,
+)
+from insdel.paper.studies.images.weights import WeightsError, load
+
+__all__ = [
+    "EMBEDDED",
+    "MAPS",
+    "REFERENCES",
+    "TITLES",
+    "Classifier",
+    "Photo",
+    "Preprocessing",
+    "Saliency",
+    "Settings",
+    "WeightsError",
+    "class_names",
+    "find_class",
+    "frames",
+    "load",
+    "measure",
+    "open_photo",
+    "pixel_walk",
+    "reference_image",
+    "saliency_map",
+    "unit_abc",
+    "unit_auc",
+]

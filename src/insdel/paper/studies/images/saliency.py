@@ -1,0 +1,245 @@
+"""How much each pixel adds to the probability of a class: the paper's map, and others to compare with.
+
+Every method returns s, (height, width): what the picture's own pixels add. The book's attribution of
+changing a pixel to the reference is A = −s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from captum.attr import LayerIntegratedGradients
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from insdel.attribution import explain
+from insdel.evaluate import progress_off
+from insdel.paper.studies.images.classifier import Classifier
+from insdel.paper.studies.images.network import SameConv2d
+from insdel.paper.studies.images.walk import batch_size, noise
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a map may cost.
+
+    baselines : pictures of Gaussian noise that integrated gradients are averaged over
+    steps : points of the Gauss–Legendre rule on the path from each
+    masks : random masks of RISE
+    patch, stride : side of the square that occlusion covers, and its distance to the next
+    batch : pictures per model call (default: what suits the device)
+    checkpoint : folder that keeps finished baselines, so that a run that was killed goes on
+    """
+
+    baselines: int = 300
+    steps: int = 50
+    masks: int = 2000
+    patch: int = 32
+    stride: int = 16
+    seed: int = 0
+    batch: int | None = None
+    progress: bool | None = False
+    checkpoint: Path | None = None
+
+
+@dataclass(frozen=True)
+class Saliency:
+    """A map, and how far its parts are from adding up to the whole.
+
+    scores : (height, width), float64 on the CPU
+    gap : Σ parts − (f(x) − mean f(baseline)) for complete methods, else nan
+    """
+
+    scores: Tensor
+    gap: float = float("nan")
+
+
+def window_sums(parts: Tensor, conv: nn.Conv2d, height: int, width: int) -> Tensor:
+    """Give each pixel the sum of all windows of a convolution that contain it: (rows, columns) → (height, width)."""
+    ones = torch.ones(1, 1, *conv.kernel_size, dtype=parts.dtype)
+    spread = F.conv_transpose2d(parts[None, None], ones, stride=conv.stride)[0, 0]
+    starts = [_padding_before(conv, size, axis) for axis, size in enumerate((height, width))]
+    cut = spread[starts[0] : starts[0] + height, starts[1] : starts[1] + width]
+    return F.pad(cut, (0, width - cut.shape[1], 0, height - cut.shape[0]))
+
+
+def _padding_before(conv: nn.Conv2d, size: int, axis: int) -> int:
+    if isinstance(conv, SameConv2d):
+        return conv.padding_for(size, axis)[0]
+    if isinstance(conv.padding, str):
+        return conv.kernel_size[axis] // 2 if conv.padding == "same" else 0
+    return int(conv.padding[axis])
+
+
+def layer_parts(network: Classifier, label: int, image: Tensor, baseline: Tensor, settings: Settings) -> Tensor:
+    """Integrated gradients on the outputs of the first convolution, from one baseline, summed over its maps.
+
+    image, baseline : (3, height, width) → (rows, columns) of that layer
+    """
+    method = LayerIntegratedGradients(network.probability(label), network.first)
+    size = batch_size(image.device, settings.batch)
+    parts = method.attribute(image[None], baseline[None], n_steps=settings.steps, internal_batch_size=size)
+    return parts[0].double().sum(dim=0).cpu()
+
+
+def layer(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
+    """The paper's map: layer integrated gradients averaged over noise, then spread  [appendix, image example].
+
+    The 32 maps of the first convolution are summed; a pixel gets the sum of all 3 × 3 windows that contain it.
+    """
+    total, gap = _average(layer_parts, network, label, image, settings)
+    return Saliency(window_sums(total, network.first, *image.shape[1:]), gap)
+
+
+def integrated_gradients(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
+    """Integrated gradients on the picture itself, averaged over the same noise and summed over colours."""
+    return Saliency(*_average(_input_parts, network, label, image, settings))
+
+
+def _input_parts(network: Classifier, label: int, image: Tensor, baseline: Tensor, settings: Settings) -> Tensor:
+    f = network.probability(label)
+    attributions = explain(
+        "integrated_gradients",
+        lambda z: f(z.reshape(-1, *image.shape)),
+        image.reshape(-1),
+        baseline.reshape(-1),
+        steps=settings.steps,
+        rule="gauss_legendre",
+        chunk=batch_size(image.device, settings.batch),
+    )
+    return -torch.as_tensor(attributions).reshape(image.shape).sum(dim=0).cpu()
+
+
+Parts = Callable[[Classifier, int, Tensor, Tensor, Settings], Tensor]
+
+
+def _average(
+    parts: Parts, network: Classifier, label: int, image: Tensor, settings: Settings
+) -> tuple[Tensor, float]:
+    """Average over the baselines, and how much the sum exceeds f(x) − mean f(baseline)."""
+    if settings.baselines < 1:
+        raise ValueError(f"baselines must be at least 1, but it is {settings.baselines}.")
+    f, total, change = network.probability(label), torch.zeros(()).double(), 0.0
+    for index in tqdm(range(settings.baselines), unit=" baselines", disable=progress_off(settings.progress)):
+        baseline = noise(1, image, network, settings.seed + index)[0]
+        total = total + _kept(parts, index, network, label, image, baseline, settings)
+        with torch.no_grad():
+            start, end = f(torch.stack([baseline, image])).double().tolist()
+        change += end - start
+    return total / settings.baselines, (float(total.sum()) - change) / settings.baselines
+
+
+def _kept(
+    parts: Parts, index: int, network: Classifier, label: int, image: Tensor, baseline: Tensor, settings: Settings
+) -> Tensor:
+    """Compute one baseline's parts, or read them if the checkpoint folder has them."""
+    if settings.checkpoint is None:
+        return parts(network, label, image, baseline, settings)
+    path = settings.checkpoint / f"{parts.__name__.strip('_')}_{settings.seed + index:05d}.npy"
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".part.npy")
+        np.save(partial, parts(network, label, image, baseline, settings).numpy())
+        partial.replace(path)
+    return torch.from_numpy(np.load(path))
+
+
+def gradient(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
+    """Size of the gradient at the picture, summed over colours: how sensitive, not in which direction."""
+    f = network.probability(label)
+    flat = image.reshape(-1)
+    slopes = explain("vanilla_grad", lambda z: f(z.reshape(-1, *image.shape)), flat, flat)
+    return Saliency(torch.as_tensor(slopes).abs().reshape(image.shape).sum(dim=0).cpu())
+
+
+def occlusion(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
+    """Fall of the probability when a square around the pixel turns grey, averaged over the squares that hold it."""
+    height, width = image.shape[1:]
+    rows, columns = (_corners(side, settings.patch, settings.stride) for side in (height, width))
+    masks = torch.zeros(len(rows) * len(columns), height, width)
+    for mask, (top, left) in zip(masks, ((r, c) for r in rows for c in columns), strict=True):
+        mask[top : top + settings.patch, left : left + settings.patch] = 1
+    values = _masked(network, label, image, 1 - masks, settings)
+    with torch.no_grad():
+        falls = network.probability(label)(image[None]).double().cpu() - values
+    return Saliency(torch.tensordot(falls, masks.double(), 1) / masks.double().sum(dim=0))
+
+
+def _corners(side: int, patch: int, stride: int) -> list[int]:
+    """Where the squares begin; the last one ends at the picture's edge."""
+    if not 1 <= stride <= patch <= side:
+        raise ValueError(f"occlusion needs 1 ≤ stride ≤ patch ≤ {side}; found stride {stride} and patch {patch}.")
+    return [*range(0, side - patch, stride), side - patch]
+
+
+def rise(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
+    """RISE: probability of the picture seen through random masks, averaged over the masks that show the pixel."""
+    if settings.masks < 1:
+        raise ValueError(f"masks must be at least 1, but it is {settings.masks}.")
+    generator = np.random.default_rng(settings.seed)
+    height, width = image.shape[1:]
+    total, seen = torch.zeros(height, width).double(), torch.zeros(height, width).double()
+    for first in tqdm(range(0, settings.masks, 64), unit=" × 64 masks", disable=progress_off(settings.progress)):
+        masks = rise_masks(min(64, settings.masks - first), height, width, generator)
+        values = _masked(network, label, image, masks, settings)
+        total += torch.tensordot(values, masks.double(), 1)
+        seen += masks.double().sum(dim=0)
+    return Saliency(total / seen.clamp_min(1e-12))
+
+
+def rise_masks(count: int, height: int, width: int, generator: np.random.Generator, cells: int = 7) -> Tensor:
+    """Coarse random grids, half of their cells open, enlarged smoothly and shifted: (count, height, width)."""
+    grids = torch.from_numpy((generator.random((count, 1, cells + 1, cells + 1)) < 0.5).astype(np.float32))
+    cell = -(-height // cells), -(-width // cells)
+    size = (cells + 1) * cell[0], (cells + 1) * cell[1]
+    smooth = F.interpolate(grids, size=size, mode="bilinear", align_corners=False)[:, 0]
+    shifts = generator.integers(0, cell, size=(count, 2))
+    return torch.stack([m[r : r + height, c : c + width] for m, (r, c) in zip(smooth, shifts.tolist(), strict=True)])
+
+
+def _masked(network: Classifier, label: int, image: Tensor, masks: Tensor, settings: Settings) -> Tensor:
+    """Probabilities of the picture where the masks (m, height, width) let it through, grey elsewhere: (m,)."""
+    f, values = network.probability(label), []
+    with torch.no_grad():
+        for part in masks.split(batch_size(image.device, settings.batch)):
+            through = part[:, None].to(image)
+            values.append(f(network.mean + through * (image - network.mean)).double().cpu())
+    return torch.cat(values)
+
+
+def random(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
+    """Chance: random numbers."""
+    generator = torch.Generator().manual_seed(settings.seed)
+    return Saliency(torch.rand(image.shape[1:], generator=generator, dtype=torch.float64))
+
+
+MAPS: dict[str, Callable[[Classifier, int, Tensor, Settings], Saliency]] = {
+    "layer": layer,
+    "integrated_gradients": integrated_gradients,
+    "gradient": gradient,
+    "occlusion": occlusion,
+    "rise": rise,
+    "random": random,
+}
+TITLES = {
+    "layer": "layer IG (paper)",
+    "integrated_gradients": "IG on pixels",
+    "gradient": "gradient",
+    "occlusion": "occlusion",
+    "rise": "RISE",
+    "random": "random",
+}
+
+
+def saliency_map(
+    method: str, network: Classifier, label: int, image: Tensor, settings: Settings | None = None
+) -> Saliency:
+    """What each pixel adds to the probability of class `label`, by one of the methods in `MAPS`."""
+    if method not in MAPS:
+        raise ValueError(f"method must be one of {', '.join(MAPS)}, but it is {method!r}.")
+    return MAPS[method](network, label, image, settings or Settings())

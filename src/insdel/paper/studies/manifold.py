@@ -1,0 +1,478 @@
+"""How far off the data are the hybrids? Their distance along a walk, and what the walk earns there  [section 5.2].
+
+`python -m insdel.paper.studies.manifold cern|extreme|bangalore` records the full-size runs; killed and started again, a run goes
+on after its last finished chunk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from tqdm.auto import tqdm
+
+from insdel import policies
+from insdel.attribution import explain
+from insdel.curves import MODES, abc, curve, order
+from insdel.evaluate import progress_off
+from insdel.lattice import Lattice, lattices
+from insdel.paper import networks, results
+from insdel.paper.data.cern import NAMES
+from insdel.paper.data.physics import momenta
+from insdel.paper.records.clock import Clock
+from insdel.paper.studies.binary_ig import ratio
+from insdel.paper.studies.experiments import POLICIES, Experiment, prepare
+from insdel.store import Store, code_hash, model_hash, short_hash
+
+METHODS = ("kernel_shap", "integrated_gradients", "random", "best")
+LEVEL = 0.99  # share of rows held out that count as on the manifold
+BATCH = 512  # points whose distances to all rows are in memory at a time
+SMALL = {"value": np.float32, "step": np.int8, "feature": np.int8}
+
+
+def nearest(points: np.ndarray, rows: np.ndarray, but: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Number of the row nearest to each point, and its Euclidean distance; (m, n), (rows, n) → (m,) each.
+
+    but : (m,) number of a row that does not count, for each point
+    """
+    data, all_points = (torch.from_numpy(np.ascontiguousarray(part, dtype=rows.dtype)) for part in (rows, points))
+    half, found = data.square().sum(dim=1) / 2, []
+    for part in torch.arange(len(all_points)).split(BATCH):
+        # who is nearest follows from a matrix product, which rounds; how near is then computed without it
+        score = half - all_points[part] @ data.T
+        if but is not None:
+            score[torch.arange(len(part)), torch.from_numpy(but)[part]] = torch.inf
+        found.append(score.argmin(dim=1))
+    row = torch.cat(found)
+    return row.numpy(), np.asarray((all_points.double() - data[row]).norm(dim=1))
+
+
+def momentum_gap(features: np.ndarray) -> np.ndarray:
+    """GeV between the two four-momenta that an event states; 0 for every event that exists.
+
+    One stands in E, px, py, pz, the other follows from pt, η, φ; the electron with the larger gap counts.
+
+    features : (m, 16) in the units of the file, in the order of `NAMES`; → (m,)
+    """
+    columns = dict(zip(NAMES, np.asarray(features, dtype=float).T, strict=True))
+    gaps = []
+    for i in (1, 2):
+        meant = momenta(*(columns[f"{name}{i}"] for name in ("pt", "eta", "phi")))
+        aside = [columns[f"{name}{i}"] - meant[name] for name in ("E", "px", "py", "pz")]
+        gaps.append(np.linalg.norm(aside, axis=0))
+    return np.maximum(*gaps)
+
+
+def amenities_apart(points: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """In how many 0/1 features a point differs from the row that is most like it; (m, k), (rows, k) → (m,)."""
+    a, b = (np.asarray(part, dtype=np.float32) for part in (points, np.unique(rows, axis=0)))
+    return np.asarray((a @ (1 - b).T + (1 - a) @ b.T).min(axis=1))
+
+
+@dataclass(frozen=True)
+class Ruler:
+    """How far from the data a point is.
+
+    rows : (rows, n) that the network was fitted to, each once
+    violation : (m, n) → (m,), what is impossible about a point: GeV (`momentum_gap`) or `amenities_apart`
+    """
+
+    rows: np.ndarray
+    violation: Callable[[np.ndarray], np.ndarray]
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> Ruler:
+        """Make the ruler of an experiment."""
+        split = experiment.split
+        rows = np.unique(split.x_train, axis=0)
+        if experiment.dataset.name == "cern":
+            return cls(rows, lambda points: momentum_gap(points * split.scale + split.mean))
+        binary = [split.names.index(name) for name in split.binary]
+        return cls(rows, lambda points: amenities_apart(points[:, binary], rows[:, binary]))
+
+    def measure(self, points: np.ndarray) -> pd.DataFrame:
+        """Measure (m, n) points.
+
+        Returns
+        -------
+        DataFrame, m rows: distance to the nearest row of the data; relative, the same in units of that row's own
+        distance to its nearest neighbour; violation
+        """
+        different, place = np.unique(points, axis=0, return_inverse=True)
+        row, distance = nearest(different, self.rows)
+        known, again = np.unique(row, return_inverse=True)
+        spacing = nearest(self.rows[known], self.rows, known)[1]
+        columns = {"distance": distance, "relative": distance / spacing[again], "violation": self.violation(different)}
+        return pd.DataFrame(columns).iloc[place.ravel()].reset_index(drop=True).astype(np.float32)
+
+
+def limit(real: pd.DataFrame, column: str = "relative", level: float = LEVEL) -> float:
+    """What a share `level` of rows held out does not exceed: beyond it a point is off.
+
+    real : of rows that the network was not fitted to, from `Ruler.measure`
+    """
+    return float(real[column].quantile(level))
+
+
+def hybrids(x: np.ndarray, reference: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """All points of the walks; (pairs, n) each → (pairs, n + 1, n), from x to x′  [section 3.1]."""
+    place = np.argsort(orders, axis=1)[:, None]
+    return np.where(place < np.arange(x.shape[1] + 1)[:, None], reference[:, None], x[:, None])
+
+
+def walks(
+    experiment: Experiment,
+    ruler: Ruler,
+    methods: Sequence[str] = METHODS,
+    *,
+    seed: int = 0,
+    chunk: int = 8,
+    checkpoint: str | Path | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Walk from x to x′ in the order of every method, and measure every point on the way.
+
+    Parameters
+    ----------
+    methods : names in `insdel.METHODS`, and "best": the best of all orders
+    seed : of random orders
+    chunk : pairs that are worked on together; also what a checkpoint holds
+    checkpoint : folder for finished chunks; a run that was killed goes on from there
+
+    Returns
+    -------
+    A row per pair, method, mode and step (0, …, n): feature (changed at this step, −1 at step 0), value f, and
+    the columns of `Ruler.measure`
+    """
+    x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
+    store = Store(checkpoint, lambda: _identity(experiment, methods, seed, chunk))
+    starts = range(0, len(x), chunk)
+    for first in tqdm(starts, unit=" chunks", disable=progress_off(progress)):
+        if not store.has(first):
+            part = slice(first, first + chunk)
+            shared = list(lattices(experiment.model, x[part], reference[part], progress=False))
+            found = [
+                _measured(x[part], reference[part], orders, shared, ruler).assign(method=method, mode=mode)
+                for method in methods
+                for mode, orders in _orders(experiment, method, shared, part, seed).items()
+            ]
+            table = pd.concat(found, ignore_index=True)
+            store.put(first, table.assign(pair=table["pair"] + first).astype(SMALL))
+    return pd.concat([store.get(first) for first in starts], ignore_index=True)
+
+
+def _identity(experiment: Experiment, methods: Sequence[str], seed: int, chunk: int) -> dict[str, Any]:
+    """What decides the table, as hashes and plain values."""
+    pairs, rows = experiment.pairs, experiment.split.x_train
+    points = {"x": pairs.x, "reference": pairs.reference, "rows": rows}
+    hashes = {name: short_hash(np.ascontiguousarray(value).tobytes()) for name, value in points.items()}
+    model = model_hash(experiment.model, pairs.x, pairs.reference)
+    return {"model": model, **hashes, "methods": list(methods), "seed": seed, "chunk": chunk, "code": code_hash()}
+
+
+def _orders(
+    experiment: Experiment, method: str, shared: list[Lattice], part: slice, seed: int
+) -> dict[str, np.ndarray]:
+    """Mode → (pairs, n) orders of a method for a part of the pairs."""
+    if method == "best":
+        return {mode: np.stack([np.asarray(lat.best_order(mode)) for lat in shared]) for mode in MODES}
+    if method == "kernel_shap":
+        found = np.stack([np.asarray(lattice.shapley()) for lattice in shared])
+    else:
+        options = {**experiment.options.get(method, {}), **({"seed": seed + part.start} if method == "random" else {})}
+        x, reference = experiment.pairs.x[part], experiment.pairs.reference[part]
+        found = np.asarray(explain(method, experiment.model, x, reference, **options))
+    return {mode: np.asarray(order(found, mode)) for mode in MODES}
+
+
+def _measured(
+    x: np.ndarray, reference: np.ndarray, orders: np.ndarray, shared: list[Lattice], ruler: Ruler
+) -> pd.DataFrame:
+    """Rows of some walks, pairs numbered from 0."""
+    values = np.stack([np.asarray(lattice.curve(row)) for lattice, row in zip(shared, orders, strict=True)])
+    walked, points = values.shape
+    changed = np.pad(orders, ((0, 0), (1, 0)), constant_values=-1)
+    number = {"pair": np.repeat(np.arange(walked), points), "step": np.tile(np.arange(points), walked)}
+    table = pd.DataFrame({**number, "feature": changed.ravel(), "value": values.ravel()})
+    return table.join(ruler.measure(hybrids(x, reference, orders).reshape(-1, x.shape[1])))
+
+
+def judged(
+    steps: pd.DataFrame, real: pd.DataFrame, column: str = "relative", level: float = LEVEL
+) -> pd.DataFrame:
+    """The points between the ends, each with what it adds to its walk's ABC / n, and whether it is off.
+
+    Parameters
+    ----------
+    steps : from `walks`; with a column policy where there are several
+    real, column, level : as for `limit`: a point beyond it is off
+
+    Returns
+    -------
+    The same rows less both ends (which add nothing), with the columns excess (they add up to ABC / n) and off
+    """
+    n = int(steps["step"].max())
+    walk = steps.groupby([*_keys(steps), "pair"], sort=False, observed=True)["value"]
+    start, end = walk.transform("first").astype(float), walk.transform("last").astype(float)
+    share = steps["step"] / n
+    line = (1 - share) * start + share * end
+    sign = np.where(steps["mode"] == "insertion", 1.0, -1.0)
+    added = steps.assign(excess=sign * (steps["value"] - line) / n, off=steps[column] > limit(real, column, level))
+    return added[(steps["step"] > 0) & (steps["step"] < n)]
+
+
+def _keys(steps: pd.DataFrame) -> list[str]:
+    return [*(["policy"] if "policy" in steps else []), "method", "mode"]
+
+
+def earned(inner: pd.DataFrame) -> pd.DataFrame:
+    """How much of each method's walks, and of its ABC, is off the manifold.
+
+    inner : from `judged`
+
+    Returns
+    -------
+    DataFrame by (policy,) method and mode: off and off_se (share of the points), abc and abc_se (ABC / n), abc_off
+    (the part of it that points off the manifold add), share and share_se (abc_off / abc), even (what the share would
+    be if all points of a walk added the same), far (share of the walks that are off somewhere), relative and
+    violation (medians)
+    """
+    rows = {}
+    for key, part in inner.groupby(_keys(inner), sort=False, observed=True):
+        pairs = part.groupby("pair")
+        off, area = pairs["off"].mean(), pairs["excess"].sum()
+        outside = part["excess"].where(part["off"], 0.0).groupby(part["pair"]).sum()
+        share, error = ratio(outside, area)
+        rows[key] = {
+            "off": off.mean(), "off_se": off.sem(), "abc": area.mean(), "abc_se": area.sem(),
+            "abc_off": outside.mean(), "share": share, "share_se": error,
+            "even": (off * area).sum() / area.sum(), "far": (off > 0).mean(),
+            "relative": part["relative"].median(), "violation": part["violation"].median(),
+        }  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(_keys(inner))
+
+
+def ranking(inner: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
+    """Mean difference a − b in ABC / n, with all points, and with those on the manifold alone.
+
+    inner : from `judged`
+
+    Returns
+    -------
+    DataFrame by (policy and) mode: all, all_se, on, on_se
+    """
+    rows = {}
+    for key, part in inner.groupby([name for name in _keys(inner) if name != "method"], sort=False, observed=True):
+        found: dict[str, float] = {}
+        for name, counted in (("all", part["excess"]), ("on", part["excess"].where(~part["off"], 0.0))):
+            areas = counted.groupby([part["method"].astype(str), part["pair"]]).sum()
+            gap = areas[a] - areas[b]
+            found |= {name: gap.mean(), f"{name}_se": gap.sem()}
+        rows[key] = found
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def profile(steps: pd.DataFrame, column: str = "relative") -> pd.DataFrame:
+    """Quartiles over pairs of a column at every step; DataFrame: (policy,) method, mode, step, low, median, high."""
+    groups = steps.groupby([*_keys(steps), "step"], sort=False, observed=True)[column]
+    quartiles = {"low": 0.25, "median": 0.5, "high": 0.75}
+    return pd.DataFrame({name: groups.quantile(q) for name, q in quartiles.items()}).reset_index()
+
+
+def tail(
+    experiment: Experiment,
+    ruler: Ruler,
+    *,
+    pairings: int = 10,
+    samples: int = 512,
+    checkpoint: str | Path | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Pair the inspected points at random, again and again: how extreme does an ABC get?
+
+    Parameters
+    ----------
+    pairings : how often all points are paired; pairing 0 is that of the one-to-one policy
+    samples : of Kernel SHAP
+
+    Returns
+    -------
+    A row per pairing and pair (one direction: Kernel SHAP gives both the same areas): pairing, row, reference_row,
+    f_x, f_reference, insertion, deletion (ABC / n), and the largest values on the insertion walk: peak (of f),
+    distance, relative, violation
+    """
+    store = Store(checkpoint, lambda: {**_identity(experiment, ["kernel_shap"], samples, 0), "tail": samples})
+    for pairing in tqdm(range(pairings), unit=" pairings", disable=progress_off(progress)):
+        if not store.has(pairing):
+            store.put(pairing, _pairing(experiment, ruler, pairing, samples))
+    return pd.concat([store.get(pairing) for pairing in range(pairings)], ignore_index=True)
+
+
+def _pairing(experiment: Experiment, ruler: Ruler, pairing: int, samples: int) -> pd.DataFrame:
+    """Areas of one pairing, a row per pair."""
+    f, drawn = experiment.model, policies.one_to_one(experiment.x_test, pairing)
+    assert drawn.reference_index is not None  # one-to-one references are rows
+    once = drawn.index < drawn.reference_index
+    x, reference = np.asarray(drawn.x)[once], np.asarray(drawn.reference)[once]
+    found = explain("kernel_shap", f, x, reference, samples=samples, seed=pairing)
+    orders = {mode: np.asarray(order(found, mode)) for mode in MODES}
+    curves = {mode: np.asarray(curve(f, x, reference, orders[mode])) for mode in MODES}
+    points = hybrids(x, reference, orders["insertion"])
+    measured = ruler.measure(points.reshape(-1, x.shape[1]))
+    farthest = measured.groupby(np.repeat(np.arange(len(x)), points.shape[1])).max()
+    return pd.DataFrame({
+        "pairing": pairing, "row": drawn.index[once], "reference_row": drawn.reference_index[once],
+        "f_x": curves["insertion"][:, 0], "f_reference": curves["insertion"][:, -1],
+        **{mode: np.asarray(abc(walk, mode, per_feature=True)) for mode, walk in curves.items()},
+        "peak": curves["insertion"].max(axis=1),
+    }).join(farthest)  # fmt: skip
+
+
+def chosen_pairs(experiment: Experiment, rows: Sequence[int], references: Sequence[int]) -> Experiment:
+    """The same experiment with other pairs: inspected points by number."""
+    index, partner = np.asarray(rows), np.asarray(references)
+    x, reference = experiment.x_test[index], experiment.x_test[partner]
+    pairs = policies.Pairs(x, reference, index, partner, (x != reference).sum(axis=1), {})
+    known = {name: getattr(experiment, name) for name in experiment.__dataclass_fields__}
+    return Experiment(**{**known, "pairs": pairs, "policy": "one_to_one"})
+
+
+def extremes(found: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `tail` with the largest insertion ABC: of pairing 0, the paper's setting, and of all pairings."""
+    first = found[found["pairing"] == 0]
+    best = found.loc[[first["insertion"].idxmax(), found["insertion"].idxmax()]]
+    return best.assign(what=["of one pairing", "of all pairings"]).reset_index(drop=True)
+
+
+@dataclass(frozen=True)
+class Size:
+    """Numbers of the recorded runs; None is what a full-size run has.
+
+    pairs : pairs per policy (CERN), pairs of houses; the extreme pair is sought among all
+    rows : events that are simulated
+    epochs : passes of the training
+    pairings : how often all events are paired at random
+    """
+
+    pairs: int | None = None
+    rows: int = 100_000
+    epochs: int | None = None
+    pairings: int = 10
+
+
+CERN_PAIRS = 100
+NAMES_OF_RUNS = ("cern", "extreme", "bangalore")
+
+
+def record(name: str, size: Size | None = None, source: str = "real") -> Path:
+    """Carry out one of the runs, write its records to `results/` and return the path of the first.
+
+    Parameters
+    ----------
+    name : one of `NAMES_OF_RUNS`
+    size : smaller numbers, for a trial
+    source : of the houses
+    """
+    size = size or Size()
+    if name not in NAMES_OF_RUNS:
+        raise ValueError(f"there is no run {name!r}. The runs are: {', '.join(NAMES_OF_RUNS)}.")
+    numbers = "".join(f"_{key}{value}" for key, value in _smaller(size).items())
+    clock = Clock(results.folder().resolve().parent / "build" / "records" / f"manifold_{name}{numbers}")
+    run = {"cern": _record_cern, "extreme": _record_extreme, "bangalore": _record_bangalore}[name]
+    return run(size, source, clock)
+
+
+def _smaller(size: Size) -> dict[str, Any]:
+    return {key: value for key, value in asdict(size).items() if value != getattr(Size(), key)}
+
+
+def _changes(size: Size) -> dict[str, Any]:
+    return {} if size.epochs is None else {"epochs": size.epochs}
+
+
+def _record_cern(size: Size, source: str, clock: Clock) -> Path:
+    chosen: dict[str, Any] = {"source": "simulated", "rows": size.rows, "n_pairs": size.pairs or CERN_PAIRS}
+    tables, ruler = [], None
+    for policy in POLICIES:
+        experiment = prepare("cern", policy=policy, **chosen, **_changes(size))
+        ruler = ruler or Ruler.of(experiment)
+        found = walks(experiment, ruler, checkpoint=clock.folder / policy)
+        tables.append(found.assign(policy=policy))
+    assert ruler is not None  # there are policies
+    facts = _facts("cern", size, experiment, clock)
+    results.save("manifold_cern_real", ruler.measure(experiment.x_test), facts)
+    return results.save("manifold_cern", slim(pd.concat(tables, ignore_index=True)), facts)
+
+
+def _record_extreme(size: Size, source: str, clock: Clock) -> Path:
+    experiment = prepare("cern", source="simulated", policy="one_to_one", rows=size.rows, **_changes(size))
+    ruler = Ruler.of(experiment)
+    found = tail(experiment, ruler, pairings=size.pairings, checkpoint=clock.folder / "pairings")
+    few = extremes(found)
+    there = chosen_pairs(experiment, few["row"].tolist(), few["reference_row"].tolist())
+    steps = walks(there, ruler, checkpoint=clock.folder / "walks")
+    facts = {**_facts("extreme", size, experiment, clock), "pairs": len(found)}
+    results.save("manifold_extreme_walks", slim(steps.assign(what=few["what"].to_numpy()[steps["pair"]])), facts)
+    return results.save("manifold_extreme", found, facts)
+
+
+def _record_bangalore(size: Size, source: str, clock: Clock) -> Path:
+    experiment = prepare("bangalore", source=source, n_pairs=size.pairs, **_changes(size))
+    ruler = Ruler.of(experiment)
+    steps = walks(experiment, ruler, checkpoint=clock.folder / "walks")
+    facts = _facts("bangalore", size, experiment, clock)
+    results.save("manifold_bangalore_real", ruler.measure(experiment.x_test), facts)
+    return results.save("manifold_bangalore", slim(steps), facts)
+
+
+def slim(steps: pd.DataFrame) -> pd.DataFrame:
+    """The same table in less space: words as categories, pairs as small numbers."""
+    words = {name: "category" for name in ("policy", "method", "mode", "what") if name in steps}
+    return steps.astype({**words, "pair": np.int16})
+
+
+def _facts(name: str, size: Size, experiment: Experiment, clock: Clock) -> dict[str, Any]:
+    """Return the provenance of a run."""
+    flags = [word for key, value in _smaller(size).items() for word in (f"--{key}", str(value))]
+    return {
+        "command": " ".join(["python -m insdel.paper.studies.manifold", name, *flags]),
+        "parameters": {**asdict(size), "methods": METHODS, "threads": torch.get_num_threads()},
+        "data": {"what": experiment.source, "source": experiment.dataset.source, **experiment.dataset.provenance},
+        "network": networks.fingerprint(experiment.model.config),
+        "r2": experiment.r2,
+        "pairs": len(experiment.pairs),
+        "features": list(experiment.split.names),
+        "seconds": round(clock.seconds(), 1),
+        "seconds_are": "data, training and walks, over all starts",
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Record the run that the command line asks for; 0 all well, 2 misuse or data that is missing."""
+    about = "Record how far hybrids are from the data, in results/."
+    parser = argparse.ArgumentParser(prog="python -m insdel.paper.studies.manifold", description=about)
+    parser.add_argument("run", choices=NAMES_OF_RUNS)
+    for option, value in asdict(Size()).items():
+        parser.add_argument(f"--{option}", type=int, default=value, help="smaller, for a trial")
+    parser.add_argument("--threads", type=int, help="threads of this process")
+    options = parser.parse_args(arguments)
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    try:
+        path = record(options.run, Size(options.pairs, options.rows, options.epochs, options.pairings))
+    except (ValueError, OSError) as error:
+        print(f"insdel.paper.studies.manifold: {error}", file=sys.stderr)
+        return 2
+    print(f"written: {path.parent.name}/{path.name} and what belongs to it")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""All that the tables and figures of one experiment need, from a run of now or from a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from insdel.comparison import compare
+from insdel.evaluate import predict
+from insdel.lattice import MAX_FEATURES
+from insdel.paper import results
+from insdel.paper.studies import charges, pair_curves
+from insdel.paper.studies.experiments import Experiment
+from insdel.paper.studies.tables import told
+from insdel.paper.studies.variation import SAMPLES
+from insdel.stats import REFERENCES
+
+NEEDED = ("kernel_shap", "integrated_gradients", "random")  # without these there are no figures
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Tables of one experiment.
+
+    table : from `compare`
+    pairs : per pair: pair, row, reference_row, differing, f_x, f_reference
+    curves : from `pair_curves.curves`
+    charges : from `charges.table`, for CERN; else None
+    about : one line: which data, how many pairs, from when
+    """
+
+    table: pd.DataFrame
+    pairs: pd.DataFrame
+    curves: pd.DataFrame
+    charges: pd.DataFrame | None
+    about: str
+
+    @property
+    def rises(self) -> np.ndarray:
+        """(pairs,): whether f(x′) > f(x)."""
+        return (self.pairs["f_reference"] > self.pairs["f_x"]).to_numpy()
+
+
+def live(
+    experiment: Experiment,
+    methods: Sequence[str],
+    *,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    charged: int | None = None,
+    checkpoint: Path | None = None,
+    scheduler: Any = None,
+    seed: int = 0,
+) -> Evidence:
+    """Compare the methods on the experiment's pairs, and gather what the figures need.
+
+    Parameters
+    ----------
+    methods : as for `compare`; those in `NEEDED` are added
+    options : of methods, beside those that the experiment itself asks for
+    charged : for CERN: look at the charges in that many pairs only
+    """
+    names, given, remark = affordable(experiment, tuple(dict.fromkeys([*methods, *NEEDED])), options or {})
+    merged = {name: {**experiment.options.get(name, {}), **given.get(name, {})} for name in names}
+    settings: dict[str, Any] = {"options": {name: chosen for name, chosen in merged.items() if chosen}, "seed": seed}
+    x, reference = experiment.pairs.x, experiment.pairs.reference
+    table = compare(experiment.model, x, reference, names, checkpoint=checkpoint, scheduler=scheduler, **settings)
+    looked = charges.table(experiment, charged) if experiment.dataset.name == "cern" else None
+    drawn = pair_curves.curves(experiment, table, seed, given.get("kernel_shap"))
+    about = f"this page's own run: {len(x):,} pairs, {experiment.source}, R² {experiment.r2:.3f}{remark}"
+    return Evidence(table, pairs_table(experiment), drawn, looked, about)
+
+
+def affordable(
+    experiment: Experiment, methods: tuple[str, ...], options: Mapping[str, Mapping[str, Any]]
+) -> tuple[tuple[str, ...], dict[str, Mapping[str, Any]], str]:
+    """Methods and options that the pairs allow, and a remark where that is less than was asked for.
+
+    Where a pair differs in more features than a lattice can have, Kernel SHAP is sampled as in the paper,
+    and there is neither a best order nor a mean over all orders.
+    """
+    most = int(experiment.pairs.differing.max())
+    if most <= MAX_FEATURES:
+        return methods, dict(options), ""
+    kept = tuple(name for name in methods if name not in REFERENCES)
+    sampled = {**options, "kernel_shap": {"samples": SAMPLES, **options.get("kernel_shap", {})}}
+    remark = f"; a pair differs in {most} features: Kernel SHAP from {SAMPLES:,} samples, no best and mean orders"
+    return kept, sampled, remark
+
+
+def recorded(name: str) -> Evidence | None:
+    """What `insdel.paper.records.runs` wrote under that name; None if there is no such record."""
+    if not results.exists(name):
+        return None
+    table, about = results.load(name)
+    pairs, curves = (results.load(f"{name}_{part}")[0] for part in ("pairs", "curves"))
+    looked = results.load(f"{name}_charges")[0] if results.exists(f"{name}_charges") else None
+    return Evidence(table, pairs, curves, looked, told(about))
+
+
+def pairs_table(experiment: Experiment) -> pd.DataFrame:
+    """Per pair: rows among the inspected points, number of differing features, and both predictions.
+
+    `reference_row` is −1 where the reference is no row (the average policy).
+    """
+    pairs = experiment.pairs
+    partner = np.full(len(pairs), -1) if pairs.reference_index is None else pairs.reference_index
+    columns = {
+        "pair": np.arange(len(pairs)),
+        "row": pairs.index,
+        "reference_row": partner,
+        "differing": pairs.differing,
+        "f_x": np.asarray(predict(experiment.model, pairs.x)),
+        "f_reference": np.asarray(predict(experiment.model, pairs.reference)),
+    }
+    return pd.DataFrame(columns)

@@ -1,0 +1,1 @@
+"""Remove and retrain: which features the accuracy of a network needs  [section 6]."""

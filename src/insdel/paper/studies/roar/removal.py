@@ -1,0 +1,322 @@
+"""Remove and retrain (ROAR): overwrite the features that a ranking puts first, and train again  [section 6].
+
+Per row, the highest ranked share of the features is overwritten by the training rows' mean (continuous) or
+mode (discrete), in training and held-out rows alike; networks are trained on what is left, and Huber's loss
+on the held-out rows says what was lost. Everything that is overwritten or averaged over rows comes from
+training rows. One network, the first of the replicates, is explained; all replicates share its rankings.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from insdel.attribution import explain
+from insdel.curves import order
+from insdel.paper import networks
+from insdel.paper.data import Split
+from insdel.paper.networks import mlp, stacked
+from insdel.paper.networks.mlp import MLP, Hyper, Recipe
+from insdel.policies import counterfactual
+from insdel.store import Store, code_hash, short_hash
+
+FRACTIONS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)  # 0.1 to 1.0 are the paper's
+METHODS = ("kernel_shap", "integrated_gradients")
+BY_SIZE = ("kernel_shap", "integrated_gradients", "global", "random")
+RANKINGS = (*METHODS, *(f"{method}_signed" for method in METHODS), "global", "random")
+REFERENCES = ("statistics", "counterfactual")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that decides a table, apart from the rows.
+
+    hyper, recipe : the original network and its training; every retraining uses the same
+    rankings : among `RANKINGS`. By |attribution|, or signed: the highest contribution of x's own value first;
+        "global" has one order for all rows, by mean |Kernel SHAP| of the training rows; "random" one per row
+    fractions : shares of the features to remove; 0 and 1 are always among them
+    leak : shares at which networks are also trained on nothing but the mask, who was removed
+    replicates : trainings per cell, with the seeds 0, 1, …
+    reference : what rows are explained against, "statistics" (mean and mode) or "counterfactual" (another row).
+        What removed features are overwritten by is the statistics in any case
+    at_least : features in which a counterfactual differs
+    samples : of Kernel SHAP; rows with few enough differing features are exact
+    ig_steps : of integrated gradients
+    seed : of Kernel SHAP's samples and the random orders
+    threads : cores of a training; another number rounds differently
+    """
+
+    hyper: Hyper
+    recipe: Recipe
+    rankings: tuple[str, ...] = RANKINGS
+    fractions: tuple[float, ...] = FRACTIONS
+    leak: tuple[float, ...] = ()
+    replicates: int = 5
+    reference: str = "statistics"
+    at_least: int = 12
+    samples: int = 1024
+    ig_steps: int = 50
+    seed: int = 0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be carried out."""
+        unknown = [name for name in self.rankings if name not in RANKINGS]
+        if unknown or not self.rankings:
+            raise ValueError(f"rankings are among {', '.join(RANKINGS)}; found {', '.join(unknown) or 'none'}.")
+        if self.reference not in REFERENCES:
+            raise ValueError(f"reference must be one of {', '.join(REFERENCES)}; found {self.reference!r}.")
+        shares = (*self.fractions, *self.leak)
+        if not all(0 <= share <= 1 for share in shares) or self.replicates < 1:
+            raise ValueError(f"shares lie in [0, 1] and replicates ≥ 1; found {shares} and {self.replicates}.")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Trainings on one kind of input: features with the first ones of a ranking removed, or the mask alone.
+
+    `ranking` is "any" where none or all features are removed: then the order does not matter.
+    """
+
+    input: str
+    ranking: str
+    fraction: float
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """The grid: the two ends once, every ranking at the shares between, then the masks.
+
+    A mask of "global" is the same for all rows, so a network that sees it is that of share 1.
+    """
+    between = sorted({share for share in plan.fractions if 0 < share < 1})
+    grid = [Cell("features", "any", 0.0), Cell("features", "any", 1.0)]
+    grid += [Cell("features", ranking, share) for ranking in plan.rankings for share in between]
+    masked = [ranking for ranking in plan.rankings if ranking != "global"]
+    return grid + [Cell("mask", ranking, share) for ranking in masked for share in plan.leak]
+
+
+def reference_point(split: Split) -> np.ndarray:
+    """The training rows' mean of continuous features and mode of discrete ones, (n,) float32."""
+    point = split.x_train.astype(np.float64).mean(axis=0).astype(np.float32)
+    for j in np.flatnonzero(np.isin(split.names, split.binary)):
+        values, counts = np.unique(split.x_train[:, j], return_counts=True)
+        point[j] = values[counts.argmax()]
+    return point
+
+
+def removed_count(fraction: float, n: int) -> int:
+    """How many of n features a share is: the nearest whole number, halves upwards."""
+    return int(np.floor(fraction * n + 0.5))
+
+
+def removal_mask(orders: np.ndarray, count: int) -> np.ndarray:
+    """Mark the first `count` features of each order, (m, n) booleans."""
+    mask = np.zeros(orders.shape, dtype=bool)
+    np.put_along_axis(mask, orders[:, :count], True, axis=1)
+    return mask
+
+
+def remove(x: np.ndarray, orders: np.ndarray, count: int, point: np.ndarray) -> np.ndarray:
+    """Overwrite the first `count` features of each row's order by those of `point`.
+
+    Parameters
+    ----------
+    x, orders : (m, n)
+    point : (n,), from `reference_point`
+    """
+    return np.where(removal_mask(orders, count), point, x).astype(np.float32)
+
+
+def references(model: MLP, x: np.ndarray, point: np.ndarray, plan: Plan) -> np.ndarray:
+    """What each row is explained against, (m, n): `point`, or the row's counterfactual where it has one."""
+    against = np.tile(point, (len(x), 1))
+    if plan.reference == "counterfactual":
+        pairs = counterfactual(model, x, at_least=min(plan.at_least, x.shape[1]))
+        against[pairs.index] = np.asarray(pairs.reference)
+    return against
+
+
+def attributions(model: MLP, x: np.ndarray, point: np.ndarray, plan: Plan) -> dict[str, np.ndarray]:
+    """Attributions of every row by both methods, each (m, n)."""
+    against = references(model, x, point, plan)
+    options: dict[str, dict[str, Any]] = {
+        "kernel_shap": {"samples": plan.samples, "seed": plan.seed},
+        "integrated_gradients": {"steps": plan.ig_steps},
+    }
+    return {method: np.asarray(explain(method, model, x, against, **options[method])) for method in METHODS}
+
+
+def exact_share(x: np.ndarray, against: np.ndarray, samples: int) -> float:
+    """Share of the rows whose Kernel SHAP is exact: 2ᵈ ≤ samples for d differing features."""
+    return float((2.0 ** (x != against).sum(axis=1) <= samples).mean())
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Attributions of training and held-out rows, method → (m, n), and the orders that follow from them."""
+
+    train: dict[str, np.ndarray]
+    test: dict[str, np.ndarray]
+    seed: int
+
+    def orders(self, ranking: str, part: str) -> np.ndarray:
+        """Features of every row of a part ("train" or "test"), first to be removed first, (m, n)."""
+        found = self.train if part == "train" else self.test
+        shape = found["kernel_shap"].shape
+        if ranking == "random":
+            rng = np.random.default_rng([self.seed, part == "train"])
+            return rng.permuted(np.tile(np.arange(shape[1]), (shape[0], 1)), axis=1)
+        if ranking == "global":
+            return np.tile(order(np.abs(self.train["kernel_shap"]).mean(axis=0)), (shape[0], 1))
+        method = ranking.removesuffix("_signed")
+        # attributions are effects of leaving x; what x's own value contributes has the other sign
+        return np.asarray(order(-found[method] if ranking.endswith("_signed") else np.abs(found[method])))
+
+
+def inputs(cell: Cell, split: Split, ranked: Ranked, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What the networks of a cell see of training and held-out rows, (m, n) each."""
+    ranking = "random" if cell.ranking == "any" else cell.ranking
+    count = removed_count(cell.fraction, split.x_train.shape[1])
+
+    def seen(x: np.ndarray, part: str) -> np.ndarray:
+        orders = ranked.orders(ranking, part)
+        if cell.input == "mask":
+            return removal_mask(orders, count).astype(np.float32)
+        return remove(x, orders, count, point)
+
+    return seen(split.x_train, "train"), seen(split.x_test, "test")
+
+
+def original(split: Split, plan: Plan, seed: int = 0) -> MLP:
+    """The original training: all features, alone, by `networks.fit`."""
+    options: dict[str, Any] = {"seed": seed, "device": "cpu", "threads": plan.threads, "progress": False}
+    return networks.fit(split.x_train, split.y_train, plan.hyper, plan.recipe, **options)
+
+
+def retrain(cell: Cell, split: Split, plan: Plan, seen: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Predictions of every replicate for the held-out rows, (replicates, m).
+
+    With nothing removed that is the original training, so it is done by the same code, to the bit.
+    """
+    seeds, rows = range(plan.replicates), torch.from_numpy(seen[1])
+    if cell.input == "features" and cell.fraction == 0:
+        return np.stack([original(split, plan, seed)(rows).numpy() for seed in seeds])
+    stack = stacked.fit(seen[0], split.y_train, plan.hyper, plan.recipe, seeds=seeds, threads=plan.threads)
+    return stack.predict(rows).numpy()
+
+
+def scores(cell: Cell, split: Split, plan: Plan, predictions: np.ndarray) -> pd.DataFrame:
+    """One row per replicate: Huber's loss and R² on the held-out rows."""
+    truth = torch.from_numpy(split.y_test)
+    n = split.x_train.shape[1]
+    count = removed_count(cell.fraction, n)
+    rows = [
+        {
+            **asdict(cell), "removed": count, "share": count / n, "replicate": k,
+            "loss": float(torch.nn.functional.huber_loss(torch.from_numpy(row), truth, delta=plan.hyper.huber)),
+            "r2": networks.r2(truth, row),
+        }
+        for k, row in enumerate(predictions)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def run(
+    split: Split,
+    plan: Plan,
+    *,
+    checkpoint: str | Path | None = None,
+    report: Callable[[str], None] | None = None,
+) -> pd.DataFrame:
+    """Remove and retrain over the whole grid.
+
+    Parameters
+    ----------
+    split : training and held-out rows; its binary features are the discrete ones
+    checkpoint : a folder; finished cells are kept there, and a run that was cut off goes on after them
+    report : gets a line after every cell, with the time that is left
+
+    Returns
+    -------
+    DataFrame, one row per input, ranking, fraction and replicate: removed (features), share (of the features),
+    loss, r2. The ends of the curves, trained once, are repeated for every ranking
+    """
+    store = Store(checkpoint, lambda: _identity(split, plan))
+    if report is not None and not _explained(store):
+        report(f"training the original network, and explaining it at {len(split.x_train) + len(split.x_test):,} rows")
+    ranked, point = rank(split, plan, store), reference_point(split)
+    grid, said = cells(plan), Left(report)
+    for key, cell in enumerate(grid, start=len(PARTS)):
+        if not store.has(key):
+            predictions = retrain(cell, split, plan, inputs(cell, split, ranked, point))
+            store.put(key, scores(cell, split, plan, predictions))
+            said.after(cell, store.get(key), len(grid) - (key - len(PARTS)) - 1)
+    return _assembled([store.get(key) for key in range(len(PARTS), len(PARTS) + len(grid))], plan)
+
+
+PARTS = tuple((part, method) for part in ("train", "test") for method in METHODS)  # first chunks of a store
+
+
+def rank(split: Split, plan: Plan, store: Store | None = None) -> Ranked:
+    """Explain the original network at all rows, or find the attributions in the store."""
+    store = store or Store(None, dict)
+    point, rows = reference_point(split), {"train": split.x_train, "test": split.x_test}
+    if not _explained(store):
+        model = original(split, plan)
+        found = {part: attributions(model, x, point, plan) for part, x in rows.items()}
+        for key, (part, method) in enumerate(PARTS):
+            store.put(key, pd.DataFrame(found[part][method], columns=list(split.names)))
+    kept = {pair: store.get(key).to_numpy() for key, pair in enumerate(PARTS)}
+    train, test = ({method: kept[part, method] for method in METHODS} for part in rows)
+    return Ranked(train, test, plan.seed)
+
+
+def _explained(store: Store) -> bool:
+    """Whether all attributions are there."""
+    return all(store.has(key) for key in range(len(PARTS)))
+
+
+class Left:
+    """Says after each cell how long the rest will take, judged by the cells of this start."""
+
+    def __init__(self, report: Callable[[str], None] | None) -> None:
+        self.report, self.start, self.done = report, time.perf_counter(), 0
+
+    def after(self, cell: Cell, found: pd.DataFrame, left: int) -> None:
+        """Report a finished cell."""
+        self.done += 1
+        each = (time.perf_counter() - self.start) / self.done
+        if self.report is not None:
+            what = f"{cell.input}, {cell.ranking}, share {cell.fraction:g}: loss {found['loss'].mean():.4f}"
+            self.report(f"{what}; {left} cells left, about {each * left / 60:.1f} minutes")
+
+
+def _identity(split: Split, plan: Plan) -> dict[str, Any]:
+    """What decides the table, as hashes and plain values."""
+    rows = (split.x_train, split.y_train, split.x_test, split.y_test)
+    code = b"".join(Path(str(module.__file__)).read_bytes() for module in (mlp, stacked))
+    plain = {**asdict(plan), "hyper": str(plan.hyper), "recipe": str(plan.recipe)}
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
+    own = short_hash(code + Path(__file__).read_bytes())
+    return {"rows": short_hash(b"".join(part.tobytes() for part in rows)), **plain, "code": own, "core": code_hash()}
+
+
+def _assembled(parts: list[pd.DataFrame], plan: Plan) -> pd.DataFrame:
+    """One table, the ends of the curves repeated for every ranking, in the order of the plan."""
+    return pd.concat(list(_by_ranking(pd.concat(parts, ignore_index=True), plan)), ignore_index=True)
+
+
+def _by_ranking(table: pd.DataFrame, plan: Plan) -> Iterator[pd.DataFrame]:
+    ends = table[table["ranking"] == "any"]
+    for kind in ("features", "mask"):
+        for ranking in plan.rankings:
+            own = table[(table["ranking"] == ranking) & (table["input"] == kind)]
+            both = pd.concat([ends.assign(ranking=ranking), own]) if kind == "features" else own
+            yield both.sort_values(["fraction", "replicate"], kind="stable")

@@ -1,0 +1,212 @@
+"""Tables of remove and retrain in a few numbers: rise, bend, what the mask tells, and the paper's statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from insdel.curves import abc
+from insdel.paper import results
+
+TITLES = {
+    "kernel_shap": "Kernel SHAP, by size",
+    "integrated_gradients": "IG, by size",
+    "kernel_shap_signed": "Kernel SHAP, signed",
+    "integrated_gradients_signed": "IG, signed",
+    "global": "one order for all rows",
+    "random": "random",
+}
+STRAIGHT = 0.1  # a bend below this counts as nearly straight; 0.5 is the largest possible
+LEVEL = 2.0  # standard errors that decide
+
+
+def losses(table: pd.DataFrame) -> pd.DataFrame:
+    """Mean held-out loss and its standard error per ranking and share: share, loss, se, r2."""
+    groups = table[table["input"] == "features"].groupby(["ranking", "fraction"], sort=False)
+    found = groups.agg(share=("share", "first"), loss=("loss", "mean"), se=("loss", "sem"), r2=("r2", "mean"))
+    return found.reset_index()
+
+
+def curve(table: pd.DataFrame, ranking: str) -> np.ndarray:
+    """Loss after 0, 1, …, n removed features, (replicates, n + 1), linear between those that were trained."""
+    rows = table[(table["input"] == "features") & (table["ranking"] == ranking)]
+    wide = rows.pivot_table(index="replicate", columns="removed", values="loss").sort_index(axis=1)
+    counts = wide.columns.to_numpy(float)
+    return np.stack([np.interp(np.arange(counts[-1] + 1), counts, values) for values in wide.to_numpy()])
+
+
+def areas(table: pd.DataFrame, ranking: str) -> np.ndarray:
+    """Area between curve and straight line over shares 0 to 1, per replicate: the book's ABC per feature."""
+    return np.asarray(abc(curve(table, ranking), "insertion", per_feature=True))
+
+
+def rises(table: pd.DataFrame) -> np.ndarray:
+    """Loss without any feature less loss with all of them, (replicates,); the same for every ranking."""
+    walks = curve(table, str(table["ranking"].iloc[0]))
+    return walks[:, -1] - walks[:, 0]
+
+
+def is_noise(table: pd.DataFrame, level: float = LEVEL) -> bool:
+    """Whether the rise is within its own noise: then there is no curve to speak of."""
+    rise = rises(table)
+    return not (len(rise) > 1 and rise.mean() > level * standard_error(rise))
+
+
+def bend(table: pd.DataFrame, ranking: str) -> np.ndarray:
+    """Area as a share of the mean rise, (replicates,): 0 straight, 0.5 all is lost at once, below 0 late."""
+    return areas(table, ranking) / rises(table).mean()
+
+
+def bends(table: pd.DataFrame) -> pd.DataFrame:
+    """Per ranking: area, bend and its standard error over the replicates."""
+    rows = {}
+    for ranking in table["ranking"].unique():
+        found = bend(table, ranking)
+        mean, se = found.mean(), standard_error(found)
+        rows[ranking] = {"area": areas(table, ranking).mean(), "bend": mean, "se": se}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ranking")
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Standard error of the mean over replicates; NaN for a single one."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+
+def difference(table: pd.DataFrame, a: str, b: str) -> dict[str, float]:
+    """Bend of ranking a less that of b, replicate by replicate: mean and standard error."""
+    found = bend(table, a) - bend(table, b)
+    return {"value": float(found.mean()), "se": standard_error(found)}
+
+
+def leaks(table: pd.DataFrame) -> pd.DataFrame:
+    """Share of the rise that a network undoes which sees only the mask, who was removed, and no feature.
+
+    Returns
+    -------
+    DataFrame: ranking, fraction, share (of the features), undone and its standard error
+    """
+    masks, rise = table[table["input"] == "mask"], rises(table).mean()
+    ends = table[(table["input"] == "features") & (table["fraction"] == 1)]
+    nothing = ends.groupby("replicate")["loss"].first()
+    undone = (masks["replicate"].map(nothing) - masks["loss"]) / rise
+    groups = masks.assign(undone=undone).groupby(["ranking", "fraction"], sort=False)
+    return groups.agg(share=("share", "first"), undone=("undone", "mean"), se=("undone", "sem")).reset_index()
+
+
+def claims(table: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
+    """What section 6 says about a data set, and what the bends say: value, se, verdict.
+
+    "holds" and "does not hold" are decided by `level` standard errors; a table of noise decides nothing.
+    """
+    rows = {**_straight(table, level), **_signed(table, level), **_ahead(table, level)}
+    shown = pd.DataFrame.from_dict(rows, orient="index").rename_axis("statement")
+    return shown.assign(verdict="noise") if is_noise(table, level) else shown
+
+
+Rows = dict[str, dict[str, Any]]  # statement → value, se, verdict
+
+
+def _straight(table: pd.DataFrame, level: float) -> Rows:
+    """Curves of the paper's four rankings: is their bend small?"""
+    rows = {}
+    for ranking in [name for name in TITLES if name in set(table["ranking"]) - {"global", "random"}]:
+        found = bend(table, ranking)
+        value = {"value": float(found.mean()), "se": standard_error(found)}
+        rows[f"nearly straight: {TITLES[ranking]}"] = {**value, "verdict": _small(value, level, abs(value["value"]))}
+    return rows
+
+
+def _signed(table: pd.DataFrame, level: float) -> Rows:
+    """By size against signed, for both methods: is the gain small?"""
+    rows = {}
+    for method, name in (("kernel_shap", "Kernel SHAP"), ("integrated_gradients", "IG")):
+        if {method, f"{method}_signed"} <= set(table["ranking"]):
+            value = difference(table, method, f"{method}_signed")
+            verdict = _small(value, level, value["value"])
+            rows[f"signed nearly as good as by size: {name}"] = {**value, "verdict": verdict}
+    return rows
+
+
+def _ahead(table: pd.DataFrame, level: float) -> Rows:
+    """IG against Kernel SHAP, both by size: is IG ahead, by more than chance?"""
+    if not {"kernel_shap", "integrated_gradients"} <= set(table["ranking"]):
+        return {}
+    value = difference(table, "integrated_gradients", "kernel_shap")
+    margin = value["value"] / value["se"] if value["se"] else np.copysign(np.inf, value["value"])
+    verdict = "holds" if margin > level else "the opposite" if margin < -level else "undecided"
+    return {"IG by size ahead of Kernel SHAP by size": {**value, "verdict": verdict}}
+
+
+def _small(value: Mapping[str, float], level: float, size: float) -> str:
+    """Whether a size is below `STRAIGHT`, by more than chance."""
+    margin = (size - STRAIGHT) / value["se"] if value["se"] else np.copysign(np.inf, size - STRAIGHT)
+    return "holds" if margin < -level else "does not hold" if margin > level else "undecided"
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """Loss ± standard error per ranking (rows) and share (columns), and the bend: what a page shows."""
+    found = losses(table)
+    digits = 3 if found["loss"].max() < 1 else 2
+    cell = [f"{row.loss:.{digits}f} ± {row.se:.{digits}f}" for row in found.itertuples()]
+    wide = found.assign(cell=cell).pivot_table(index="ranking", columns="fraction", values="cell", aggfunc="first")
+    bent = bends(table).apply(lambda row: f"{row['bend']:+.2f} ± {row['se']:.2f}", axis=1)
+    shown = wide.assign(bend=bent).loc[list(dict.fromkeys(found["ranking"]))]
+    return shown.rename(index=TITLES).rename_axis(columns="share removed")
+
+
+def side_by_side(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Bend ± standard error per ranking (rows) and run (columns); "noise" where the rise is none."""
+    columns = {}
+    for name, table in tables.items():
+        noise = is_noise(table)
+        found = bends(table)
+        cells = ["noise" if noise else f"{bent:+.2f} ± {se:.2f}" for bent, se in found[["bend", "se"]].to_numpy()]
+        columns[name] = pd.Series(cells, index=found.index)
+    shown = pd.DataFrame(columns).fillna("")
+    return shown.loc[[ranking for ranking in TITLES if ranking in shown.index]].rename(index=TITLES)
+
+
+def changes(tables: Mapping[str, pd.DataFrame], pairs: Sequence[tuple[str, str]], level: float = LEVEL) -> pd.DataFrame:
+    """How the bend of every ranking changes from one run to another: change, se, verdict.
+
+    Parameters
+    ----------
+    tables : name → table of `roar.run`
+    pairs : (from, to) names; those that are missing, or noise, are left out
+
+    Returns
+    -------
+    DataFrame by from, to and ranking; the runs are independent, so their standard errors add in squares
+    """
+    rows = []
+    for a, b in pairs:
+        if a in tables and b in tables and not (is_noise(tables[a]) or is_noise(tables[b])):
+            before, after = bends(tables[a]), bends(tables[b])
+            before, after = before.align(after, join="inner", axis=0)
+            change, se = after["bend"] - before["bend"], np.hypot(after["se"], before["se"])
+            said = np.select([change > level * se, change < -level * se], ["more bent", "less bent"], "undecided")
+            part = pd.DataFrame({"from": a, "to": b, "change": change, "se": se, "verdict": said})
+            rows.append(part.rename(index=TITLES).reset_index())
+    columns = ["from", "to", "ranking", "change", "se", "verdict"]
+    found = pd.concat(rows)[columns] if rows else pd.DataFrame(columns=columns)
+    return found.set_index(columns[:3])
+
+
+def recorded(name: str) -> tuple[pd.DataFrame, dict[str, Any]] | None:
+    """The record of a task, or None if it is not there."""
+    return results.load(f"roar_{name}") if results.exists(f"roar_{name}") else None
+
+
+def told(about: Mapping[str, Any]) -> str:
+    """One line about a record: data, sizes of the attributions, trainings, when, how long."""
+    plan, exact = about["parameters"], about["exact_kernel_shap"]
+    part = "" if exact is None else f" (exact for {100 * exact:.0f} % of the rows)"
+    return (
+        f"recorded run of {about['date']}: {about['data']['what']}, R² {about['r2']:.3f}; "
+        f"Kernel SHAP from {plan['samples']:,} samples{part}, IG in {plan['ig_steps']} steps; "
+        f"{about['trainings']} trainings of {plan['recipe']['epochs']} epochs, "
+        f"{about['seconds'] / 60:.0f} minutes on {plan['threads']} of {about['hardware'].split(' (')[0]}"
+    )

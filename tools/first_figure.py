@@ -1,0 +1,35 @@
+"""The figure of the README and the home page: `python tools/first_figure.py` writes it anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from insdel.curves import curve, order
+from insdel.examples import house
+from insdel.lattice import Lattice
+from insdel.paper import figures
+
+PATH = Path(__file__).resolve().parents[1] / "book" / "_static" / "first_figure.svg"
+
+
+def first_figure() -> Figure:
+    """Insertion and deletion curves of the three-feature house, in the order of its Shapley values."""
+    f, x, reference, names = house()
+    shapley = Lattice.evaluate(f, x, reference).shapley()
+    orders = [np.asarray(order(shapley, mode)) for mode in ("insertion", "deletion")]
+    walks = [np.asarray(curve(f, x, reference, row)) for row in orders]
+    words = ([names[j] for j in orders[0]], [names[j] for j in orders[1]])
+    return figures.walk_modes(walks[0], walks[1], words, "price in thousands")
+
+
+def write(path: Path = PATH) -> None:
+    """Write the figure; the same code gives the same file."""
+    figures.use_style()
+    first_figure().savefig(path, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    write()
