@@ -142,7 +142,7 @@ def curves(model: torch.nn.Module, x: np.ndarray, reference: np.ndarray) -> dict
 def trainings(rows: int, epochs: int, replicates: int = 5) -> dict[str, Work]:
     """Replicates of the paper's network for (simulated) houses: trained together, and one after the other.
 
-    They draw the same numbers; rounding apart they are the same networks (tests/test_stacked.py), so nothing is
+    They draw the same numbers; rounding apart they are the same networks (tests/paper/test_stacked.py), so nothing is
     compared here.
     """
     split = datasets.split(datasets.load("bangalore", "simulated", n=rows))

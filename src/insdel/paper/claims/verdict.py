@@ -15,7 +15,7 @@ VERDICTS = (HOLDS, PART, NOT, CANNOT)
 LEVEL = 2.0  # standard errors by which a number has to clear its limit
 
 # What the paper's words are taken to mean: round numbers that the paper's own printed means fulfil wherever it uses
-# the word (tests/test_claims_verdict.py). They were chosen with the recorded runs on houses, the photo and the
+# the word (tests/paper/test_claims_verdict.py). They were chosen with the recorded runs on houses, the photo and the
 # benchmark, and prototype figures of the events, already known; before the recorded runs on events and ROAR.
 LIMITS = {
     "tie": 0.02,  # differ by at most 2 % of the larger mean
