@@ -64,7 +64,7 @@ def test_genuine_events_are_explained_by_a_network_of_simulated_ones(tmp_path, m
 
 
 def test_a_sample_of_genuine_events_teaches_with_all_rows_that_are_not_inspected(tmp_path, monkeypatch):
-    from insdel.datasets import simulate_cern
+    from insdel.paper.data import simulate_cern
 
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setitem(experiments.INSPECTED, "cern", 30)
