@@ -77,14 +77,14 @@ def test_unknown_names_are_refused_with_the_known_ones() -> None:
     assert all(f"# {parameter.comment}" in str(error.value) for parameter in PARAMETERS.values())
 
 
-NAMES = ("01_walk", "04_shapley_is_not_best", "05_when_shapley_is_best", "09_cern", "10_images")
+NAMES = ("01_walk", "04_shapley_is_not_best", "05_when_shapley_is_best", "12_cern", "13_images")
 CHAPTERS = [Chapter(name, Path(f"{name}.md")) for name in NAMES]
 
 
 @pytest.mark.parametrize(
     ("text", "name"),
     [("01", "01_walk"), ("1", "01_walk"), ("walk", "01_walk"), ("notebooks/01_walk.md", "01_walk"), ("wlak", "01_walk"),
-     ("01_walk.ipynb", "01_walk"), ("CERN", "09_cern"), ("image", "10_images"), ("10", "10_images"),
+     ("01_walk.ipynb", "01_walk"), ("CERN", "12_cern"), ("image", "13_images"), ("13", "13_images"),
      ("not-best", "04_shapley_is_not_best")],
 )  # fmt: skip
 def test_chapters_go_by_number_name_or_part(text: str, name: str) -> None:

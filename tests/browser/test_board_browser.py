@@ -22,7 +22,7 @@ from insdel.examples import game, price
 
 pytestmark = pytest.mark.browser
 address, browser = test_browser.address, test_browser.browser
-PLAY = "notebooks/19_beat_shapley.html"
+PLAY = "notebooks/22_beat_shapley.html"
 CARDS, GAME = '.play[data-play="order"]', '.play[data-play="game"]'
 LOADING, PATIENCE = 120_000, 30_000  # milliseconds for a page with its mathematics, and for the answer to an action
 SMALL, LARGE = np.array([80.0, 0.0, 2.0]), np.array([180.0, 400.0, 1.5])  # the first board

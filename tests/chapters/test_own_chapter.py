@@ -1,4 +1,4 @@
-"""Chapter 18 with other parameters than its own: tables and models as readers have them, every cell to the end."""
+"""Chapter 21 with other parameters than its own: tables and models as readers have them, every cell to the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of chapter 18 draw what they are given."""
+"""Figures of chapter 21 draw what they are given."""
 
 from __future__ import annotations
 

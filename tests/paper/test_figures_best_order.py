@@ -1,4 +1,4 @@
-"""Figures of chapters 12 to 14: each draws what it was given, and says on its axes what that is."""
+"""Figures of chapters 15 to 17: each draws what it was given, and says on its axes what that is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of chapter 7: each draws what it was given, and says on its axes what that is."""
+"""Figures of chapters 9 and 10: each draws what it was given, and says on its axes what that is."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Figures of chapter 16: each draws what it was given, and says on its axes what that is."""
+"""Figures of chapter 19: each draws what it was given, and says on its axes what that is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the interactive figures of chapter 19 are given: all values of a pair, and the orders that the buttons lay.
+"""What the interactive figures of chapter 22 are given: all values of a pair, and the orders that the buttons lay.
 
 A page has no model. It gets the 2ᵈ predictions of a pair's hybrids, so that the curve of every order is a look-up,
 and the orders that Python has found. Cards lie in the order of insertion; deletion takes them from the other end.

@@ -1,4 +1,4 @@
-"""Figures of chapter 19: what its interactive figures show, for pages without scripts."""
+"""Figures of chapter 22: what its interactive figures show, for pages without scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of chapter 18: the reader's own model."""
+"""Figures of chapter 21: the reader's own model."""
 
 from __future__ import annotations
 

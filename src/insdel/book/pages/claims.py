@@ -24,12 +24,12 @@ CHAPTERS = {
     "not-best": ("04_shapley_is_not_best", "Shapley is not best"),
     "best": ("05_when_shapley_is_best", "when it is"),
     "binary": ("06_binary_ig", "binary IG"),
-    "data-models": ("07_data_and_models", "data"),
-    "bangalore": ("08_bangalore", "houses"),
-    "cern": ("09_cern", "events"),
-    "images": ("10_images", "images"),
-    "roar": ("11_roar", "ROAR"),
-    "spend": ("17_spend", "cost"),
+    "data-models": ("09_data", "data"),
+    "bangalore": ("11_bangalore", "houses"),
+    "cern": ("12_cern", "events"),
+    "images": ("13_images", "images"),
+    "roar": ("14_roar", "ROAR"),
+    "spend": ("20_spend", "cost"),
 }
 MARK = re.compile(r"^% (claims|errata): (\w+)$", re.MULTILINE)
 

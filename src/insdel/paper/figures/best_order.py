@@ -1,4 +1,4 @@
-"""Figures of chapters 12 to 14: methods beside all n! orders."""
+"""Figures of chapters 15 to 17: methods beside all n! orders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of chapter 15: which binary IG."""
+"""Figures of chapter 18: which binary IG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of chapter 17: how little can I spend."""
+"""Figures of chapter 20: how little can I spend."""
 
 from __future__ import annotations
 

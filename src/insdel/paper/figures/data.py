@@ -1,4 +1,4 @@
-"""Figures of chapter 7: the data, and how good the models are."""
+"""Figures of chapters 9 and 10: the data, and how good the models are."""
 
 from __future__ import annotations
 

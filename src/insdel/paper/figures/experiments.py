@@ -1,4 +1,4 @@
-"""Figures of chapters 8 and 9: the experiments."""
+"""Figures of chapters 11 and 12: the experiments."""
 
 from __future__ import annotations
 

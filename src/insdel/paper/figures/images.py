@@ -1,4 +1,4 @@
-"""Figures of chapter 10: images."""
+"""Figures of chapter 13: images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of chapter 16: off the manifold."""
+"""Figures of chapter 19: off the manifold."""
 
 from __future__ import annotations
 

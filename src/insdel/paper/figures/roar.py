@@ -1,4 +1,4 @@
-"""Figures of chapter 11: remove and retrain."""
+"""Figures of chapter 14: remove and retrain."""
 
 from __future__ import annotations
 
