@@ -15,6 +15,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "attribution": ["METHODS", "explain"],
         "comparison": ["compare"],
         "curves": ["abc", "auc", "auc_trapezoid", "auc_unit", "aul", "curve", "order"],
+        "errors": ["UserError"],
+        "evaluate": ["output"],
         "lattice": ["Lattice", "lattices"],
         "stats": ["summary"],
     },

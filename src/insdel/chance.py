@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from insdel.curves import check_mode
+from insdel.errors import UserError
 from insdel.evaluate import float64, to_tensor
 from insdel.lattice import LATTICE_MODES, Lattice, _layers, subset_sizes
 
@@ -83,7 +84,7 @@ def _walk_moments(values: Tensor) -> tuple[float, float, float]:
 def sample(lattice: Lattice, orders: int, seed: int | list[int] = 0) -> dict[str, np.ndarray]:
     """ABC of uniformly random orders by look-up, mode → (orders,); the same orders for all three modes."""
     if orders < 1:
-        raise ValueError(f"orders must be at least 1, but it is {orders}.")
+        raise UserError(f"orders must be at least 1, but it is {orders}.")
     bits = np.zeros(lattice.n, dtype=np.int64)
     bits[list(lattice.players)] = 1 << np.arange(lattice.d)
     steps = np.random.default_rng(seed).permuted(np.tile(bits, (orders, 1)), axis=1)
@@ -125,7 +126,7 @@ def histogram(lattice: Lattice, mode: str = "insertion", bins: int = 1024) -> Hi
     moves a total by about half the root of n steps. Tails reach down to 1 / n!, where random orders see nothing.
     """
     if lattice.n > WIDEST:
-        raise ValueError(
+        raise UserError(
             f"the histogram of all orders needs pairs of at most {WIDEST} features, but this one has {lattice.n}. "
             "Use insdel.chance.sample to draw random orders instead."
         )

@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from torch import Tensor
 from tqdm import tqdm
 
-from insdel.attribution import METHODS, explain
+from insdel.attribution import METHODS, explain, seeded
+from insdel.attribution.registry import resolve
 from insdel.curves import MODES, abc, auc, check_mode, curve, order
-from insdel.evaluate import Model, Pairs, Points, progress_off, to_tensor
+from insdel.errors import UserError
+from insdel.evaluate import Model, Pairs, Points, check_fitted_names, feature_names, progress_off
 from insdel.lattice import MAX_FEATURES, Lattice, lattices
 from insdel.stats import REFERENCES
 from insdel.store import Store, code_hash, model_hash, short_hash
@@ -41,21 +44,18 @@ class Plan:
             check_mode(mode)
         unknown = [m for m in self.methods if m not in {*METHODS, *REFERENCES}]
         if unknown or not self.methods:
-            raise ValueError(f"methods must be among {', '.join([*METHODS, *REFERENCES])}; found {self.methods}.")
+            raise UserError(f"methods must be among {', '.join([*METHODS, *REFERENCES])}; found {self.methods}.")
         stray = [m for m in self.options if m not in self.methods]
         if stray:
-            raise ValueError(f"options are for methods that are compared ({', '.join(self.methods)}); found {stray}.")
+            raise UserError(f"options are for methods that are compared ({', '.join(self.methods)}); found {stray}.")
 
     def exact(self, method: str) -> bool:
         """Whether the method's attributions follow from the lattice."""
         return method in EXACT and not self.options.get(method)
 
-    def method_options(self, method: str, first: int) -> dict[str, Any]:
-        """Options of a method for the chunk that begins at pair `first`: random ones get a seed of its own."""
-        chosen = dict(self.options.get(method, {}))
-        if "seed" in METHODS[method].options and "seed" not in chosen:
-            chosen["seed"] = int(np.random.SeedSequence([self.seed, first]).generate_state(1)[0])
-        return chosen
+    def method_options(self, method: str, pairs: Sequence[int] | np.ndarray) -> dict[str, Any]:
+        """Options of a method for the pairs with these numbers: a method that draws is seeded pair by pair."""
+        return seeded(method, self.options.get(method, {}), self.seed, pairs)
 
 
 def compare(
@@ -87,8 +87,10 @@ def compare(
     -------
     DataFrame with the columns pair, method, mode, auc, abc, abc_per_feature
     """
-    plan = Plan(tuple(methods), tuple(modes), dict(options or {}), seed)
     points, references = _arrays(x, reference)
+    check_fitted_names(f, feature_names(x))
+    chosen = {method: resolve(given, x, points.shape[1]) for method, given in (options or {}).items()}
+    plan = Plan(tuple(methods), tuple(modes), chosen, seed)
     starts = range(0, len(points), _positive(chunk))
     store = Store(checkpoint, lambda: identity(f, points, references, plan, chunk))
     chunks = [Chunk(f, points[s : s + chunk], references[s : s + chunk], s, plan) for s in starts if not store.has(s)]
@@ -103,13 +105,14 @@ def compare(
 def _arrays(x: Points, reference: Points) -> tuple[np.ndarray, np.ndarray]:
     """Both points as (pairs, n) arrays of their own: what is sent to other machines."""
     pairs = Pairs.of(x, reference)
-    points, references = (to_tensor(part).cpu().numpy().copy() for part in (pairs.x, pairs.reference))
+    both = (part.cpu().numpy() if isinstance(part, Tensor) else part for part in (pairs.x, pairs.reference))
+    points, references = (np.array(part) for part in both)
     return points, references
 
 
 def _positive(chunk: int) -> int:
     if chunk < 1:
-        raise ValueError(f"chunk must be at least 1 pair, but it is {chunk}.")
+        raise UserError(f"chunk must be at least 1 pair, but it is {chunk}.")
     return chunk
 
 
@@ -170,7 +173,7 @@ def _sorted_out(client: Any, futures: list[Any]) -> tuple[list[Any], list[Any]]:
     return finished, lost
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chunk:
     """Some pairs of a comparison, `first`, `first` + 1, …, and how to score them."""
 
@@ -222,7 +225,7 @@ class Chunk:
         if shared and self.plan.exact(method):
             attributions = np.stack([np.asarray(EXACT[method](lattice)) for lattice in shared])
         else:
-            options = self.plan.method_options(method, self.first)
+            options = self.plan.method_options(method, range(self.first, self.first + len(self.x)))
             attributions = np.asarray(explain(method, self.f, self.x, self.reference, **options))
         return [np.asarray(order(attributions, mode)) for mode in self.plan.modes]
 

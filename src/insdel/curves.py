@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from insdel.errors import UserError, UserTypeError
 from insdel.evaluate import Array, Model, Pairs, Points, as_array, hybrid_values, like, to_tensor
 
 MODES = ("insertion", "deletion")
@@ -18,7 +19,7 @@ MODES = ("insertion", "deletion")
 def check_mode(mode: str, allowed: tuple[str, ...] = MODES) -> str:
     """Return `mode` if it is one of the allowed ones."""
     if mode not in allowed:
-        raise ValueError(f"mode must be one of {', '.join(map(repr, allowed))}, but it is {mode!r}.")
+        raise UserError(f"mode must be one of {', '.join(map(repr, allowed))}, but it is {mode!r}.")
     return mode
 
 
@@ -37,7 +38,7 @@ def order(attributions: Points, mode: str = "insertion") -> Array:
     check_mode(mode)
     values = as_array(attributions, "attributions")
     if values.ndim == 0:
-        raise ValueError("attributions must have shape (..., n), but it is a single number.")
+        raise UserError("attributions must have shape (..., n), but it is a single number.")
     ranks = torch.sort(to_tensor(values), dim=-1, descending=mode == "insertion", stable=True).indices
     return like(ranks, values)
 
@@ -46,14 +47,14 @@ def check_order(order: Points, n: int) -> Tensor:
     """Return the order(s) as a (orders, n) tensor of integers, each row a permutation of 0 … n−1."""
     array = to_tensor(order)
     if array.is_floating_point() or array.is_complex() or array.dtype == torch.bool:
-        raise TypeError(f"order must hold feature indices, but its type is {array.dtype}. Use insdel.order(...).")
+        raise UserTypeError(f"order must hold feature indices, but its type is {array.dtype}. Use insdel.order(...).")
     if array.ndim not in (1, 2) or array.shape[-1] != n:
-        raise ValueError(f"order must have shape ({n},) or (pairs, {n}), but its shape is {tuple(array.shape)}.")
+        raise UserError(f"order must have shape ({n},) or (pairs, {n}), but its shape is {tuple(array.shape)}.")
     rows = array.reshape(-1, n).to(torch.int64)
     wrong = (rows.sort(dim=1).values != torch.arange(n, device=rows.device)).any(dim=1)
     if wrong.any():
         first = int(torch.nonzero(wrong)[0])
-        raise ValueError(
+        raise UserError(
             f"order must be a permutation of 0, …, {n - 1}, but row {first} is {rows[first].tolist()}: "
             "every feature is needed exactly once, counted from 0."
         )
@@ -80,7 +81,7 @@ def curve(
     orders = check_order(order, n)
     count = max(len(pairs), len(orders))
     if {len(pairs), len(orders)} - {1, count}:
-        raise ValueError(f"{len(orders)} orders do not fit {len(pairs)} pairs: give one per pair, or one for all.")
+        raise UserError(f"{len(orders)} orders do not fit {len(pairs)} pairs: give one per pair, or one for all.")
     position = orders.argsort(dim=1)  # at which step feature j changes
 
     def select(rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -97,7 +98,7 @@ def curve(
 def _as_curve(curve: Points) -> Array:
     values = as_array(curve, "curve")
     if values.ndim == 0 or values.shape[-1] < 2:
-        raise ValueError(f"a curve needs n + 1 ≥ 2 points, but its shape is {tuple(values.shape)}.")
+        raise UserError(f"a curve needs n + 1 ≥ 2 points, but its shape is {tuple(values.shape)}.")
     if isinstance(values, Tensor):
         return values.to(torch.float64) if values.device.type != "mps" else values
     return values.astype(np.float64)

@@ -9,44 +9,80 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import ArrayLike
-from torch import Tensor
+from torch import Tensor, nn
 from tqdm import tqdm
+
+from insdel.errors import UserError, UserTypeError
 
 Array = np.ndarray | Tensor
 Points = ArrayLike | Tensor  # what users may pass: arrays, tensors, lists, data frames
 Model = Callable[[Any], Any]
 Select = Callable[[Tensor], tuple[Tensor, Tensor]]
+Result = TypeVar("Result")
 
 CHUNK_ELEMENTS = 2**23  # numbers in one batch of hybrids: 64 MiB in float64
+WIDTH_ELEMENTS = {"cpu": 2**23, "cuda": 2**27}  # numbers in the widest layer that a batch passes
 CHUNK_ROWS = {"cpu": 2**13, "cuda": 2**17}  # CPU caches like small batches, GPUs large ones
 
 
 def as_array(values: Points, name: str) -> Array:
-    """Return `values` as a tensor or an array, and refuse NaN and infinity."""
+    """Return `values` as a tensor or an array; refuse NaN, infinity and numbers that would be cut."""
     array = values.detach() if isinstance(values, Tensor) else np.asarray(values)
-    if isinstance(array, np.ndarray) and array.dtype.kind not in "fc":
+    _check_kind(values, array, name)
+    if isinstance(array, np.ndarray) and array.dtype.kind not in "fO":
         return array
-    finite = torch.isfinite(array) if isinstance(array, Tensor) else np.isfinite(array)
+    finite = torch.isfinite(array) if isinstance(array, Tensor) else _finite(array)
     if not finite.all():
         where = tuple(int(i) for i in np.argwhere(~np.asarray(finite.tolist()))[0])
-        raise ValueError(
-            f"{name} must be finite, but {name}[{', '.join(map(str, where))}] is {float(array[where])}. "
+        raise UserError(
+            f"{name} must be finite, but {name}[{', '.join(map(str, where))}] is {_number(array[where])}. "
             "Drop or impute such rows first."
         )
     return array
+
+
+def _number(value: Any) -> Any:
+    return value if value is pd.NA else float(value)
+
+
+def _check_kind(values: Points, array: Array, name: str) -> None:
+    """Refuse what would be cut or misread in silence: masks, complex numbers, more than 64 bits, records."""
+    found = None
+    if isinstance(values, np.ma.MaskedArray):
+        found = "a masked array, whose mask would be lost. Fill its gaps, or drop these rows"
+    elif isinstance(array, Tensor) and array.layout is not torch.strided:
+        found = f"a sparse tensor ({array.layout}). Pass x.to_dense()"
+    elif array.is_complex() if isinstance(array, Tensor) else array.dtype.kind == "c":
+        found = f"made of complex numbers ({array.dtype}). Pass real and imaginary parts as features of their own"
+    elif isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        found = f"of type {array.dtype}, which no model computes in. Pass {name}.astype(float)"
+    elif isinstance(array, np.ndarray) and array.dtype.kind == "V":
+        found = "a structured array. Pass its fields as the columns of a matrix"
+    if found:
+        raise UserTypeError(f"{name} must hold plain numbers of at most 64 bits, but it is {found}.")
+
+
+def _finite(array: np.ndarray) -> np.ndarray:
+    """Which entries are neither NaN nor infinite; text and other objects count as they are."""
+    if array.dtype.kind == "f":
+        return np.isfinite(array)
+    numbers = [isinstance(v, float | np.floating) or v is pd.NA for v in array.flat]
+    return np.array([not n or (v is not pd.NA and np.isfinite(v)) for n, v in zip(numbers, array.flat, strict=True)],
+                    dtype=bool).reshape(array.shape)  # fmt: skip
 
 
 def as_points(values: Points, name: str) -> Array:
     """Return points as a 1- or 2-dimensional array with at least one feature."""
     array = as_array(values, name)
     if array.ndim not in (1, 2) or array.shape[-1] == 0:
-        raise ValueError(
+        raise UserError(
             f"{name} must have shape (n,) or (pairs, n) with n ≥ 1, but its shape is {tuple(array.shape)}. "
             "Pass one point as a vector or many as the rows of a matrix."
         )
@@ -58,9 +94,65 @@ def to_tensor(values: Any) -> Tensor:
     if isinstance(values, Tensor):
         return values.detach()
     array = np.asarray(values)
+    if array.dtype.kind not in "biufc" or array.dtype == np.longdouble:
+        array = _numbers(array)
     if not array.flags.writeable or min(array.strides, default=0) < 0:
         array = array.copy()
     return torch.from_numpy(array)
+
+
+def _numbers(array: np.ndarray) -> np.ndarray:
+    """Objects that are all numbers, such as columns of a data frame with floats and booleans, as float64."""
+    kinds = (int, float, np.integer, np.floating, np.bool_)
+    odd = next((v for v in array.flat if not isinstance(v, kinds)), None)
+    if odd is not None:
+        raise UserTypeError(f"numbers are needed here, but {odd!r} ({type(odd).__name__}) is among the values.")
+    return array.astype(np.float64)
+
+
+def feature_names(values: Any) -> list[Any] | None:
+    """Names of the features: a data frame's columns, the index of a series; None for arrays and tensors."""
+    if isinstance(values, pd.Series):
+        return list(values.index)
+    columns = getattr(values, "columns", None)
+    return None if columns is None else list(columns)
+
+
+def aligned(values: Points, names: list[Any] | None, name: str, other: str = "x") -> Points:
+    """Return a frame or series with its features in the order of `names`, those of `other`; arrays as they are.
+
+    Names that only count (0, 1, …, as pandas gives by default) match any names, in the order in which they stand.
+    """
+    own = feature_names(values)
+    if own is None or names is None or own == names:
+        return values
+    counted = list(range(len(own)))
+    if set(own) != set(names) and len(own) == len(names) and counted in (own, names):
+        return values
+    if set(own) != set(names) or len(set(own)) != len(own) or len(own) != len(names):
+        missing, extra = ([k for k in a if k not in b] for a, b in ((names, own), (own, names)))
+        raise UserError(
+            f"{name} must have the features of {other}, each once. {other} has {_listed(names)}; {name} has "
+            f"{_listed(own)}; missing: {_listed(missing)}; not in {other}: {_listed(extra)}. Select the same columns."
+        )
+    return values[names]  # type: ignore[index, call-overload]
+
+
+def _listed(names: list[Any]) -> str:
+    return ", ".join(map(str, names[:20])) + (f", … ({len(names)} in all)" if len(names) > 20 else "") or "none"
+
+
+def same_fields(one: Any, other: Any) -> bool:
+    """Whether two dataclasses of one kind hold the same, arrays compared number by number."""
+    both = ((getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
+    return type(one) is type(other) and all(_same(a, b) for a, b in both)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Tensor | np.ndarray) and isinstance(b, Tensor | np.ndarray):
+        a, b = (part.cpu().numpy() if isinstance(part, Tensor) else part for part in (a, b))
+        return np.array_equal(a, b)
+    return type(a) is type(b) and bool(a == b)
 
 
 def like(values: Tensor, template: Any) -> Array:
@@ -95,7 +187,7 @@ def _expand(points: Array, count: int) -> Array:
     return np.broadcast_to(points, (count, points.shape[-1]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """Points x and references x′ as matrices of one type, and how the user passed them."""
 
@@ -103,25 +195,34 @@ class Pairs:
     reference: Array  # (pairs, n)
     template: Any  # the user's x: its kind is the kind of what we return
     single: bool  # the user passed vectors, so results lose the pair axis
+    names: list[Any] | None = None  # of the features, where x or x′ is a data frame
 
     @classmethod
     def of(cls, x: Points, reference: Points) -> Pairs:
-        """Check x and reference, each (n,) or (pairs, n), and broadcast one against the other."""
-        points, references = as_points(x, "x"), as_points(reference, "reference")
+        """Check x and reference, each (n,) or (pairs, n), and broadcast one against the other.
+
+        Two data frames are paired by the names of their columns, in the order that x has.
+        """
+        names = feature_names(x)
+        points, references = as_points(x, "x"), as_points(aligned(reference, names, "reference"), "reference")
         if points.shape[-1] != references.shape[-1]:
-            raise ValueError(
+            raise UserError(
                 f"x and reference must have the same features, but x has {points.shape[-1]} "
                 f"and reference has {references.shape[-1]}. Select the same columns for both."
             )
         single = points.ndim == references.ndim == 1
         rows, others = _as_storage(points.reshape(-1, points.shape[-1]), references.reshape(-1, references.shape[-1]))
         count = max(len(rows), len(others))
+        if not len(rows) or not len(others):
+            raise UserError(f"at least one pair is needed, but x has {len(rows)} rows and reference {len(others)}.")
         if {len(rows), len(others)} - {1, count}:
-            raise ValueError(
+            raise UserError(
                 f"x has {len(rows)} rows and reference has {len(others)}: one reference per x is needed, "
                 "or a single one for all."
             )
-        return cls(_expand(rows, count), _expand(others, count), x if isinstance(x, Tensor) else points, single)
+        template = x if isinstance(x, Tensor) else points
+        names = names or feature_names(reference)
+        return cls(_expand(rows, count), _expand(others, count), template, single, names)
 
     def __len__(self) -> int:
         return len(self.x)
@@ -154,24 +255,96 @@ class Pairs:
         if model.device is None or not isinstance(self.x, Tensor) or not isinstance(self.reference, Tensor):
             return self
         x, reference = (points.to(model.device, model.dtype) for points in (self.x, self.reference))
-        return Pairs(x, reference, self.template, self.single)
+        return replace(self, x=x, reference=reference)
 
     def restore(self, values: Tensor) -> Array:
         """Return results in the kind and rank that the user passed."""
         return like(values[0] if self.single else values, self.template)
 
 
+def module_of(f: Model) -> nn.Module | None:
+    """The module that f is or, if f is a method of one such as `network.forward`, belongs to."""
+    owner = f if isinstance(f, nn.Module) else getattr(f, "__self__", None)
+    return owner if isinstance(owner, nn.Module) else None
+
+
 @contextmanager
 def eval_mode(f: Model) -> Iterator[None]:
     """Switch dropout and the like off while a module is evaluated, then put it back."""
-    training = [m for m in f.modules() if m.training] if isinstance(f, torch.nn.Module) else []
-    for module in training:
-        module.training = False
+    module = module_of(f)
+    training = [m for m in module.modules() if m.training] if module is not None else []
+    for part in training:
+        part.training = False
     try:
         yield
     finally:
-        for module in training:
-            module.training = True
+        for part in training:
+            part.training = True
+
+
+class Selection(nn.Module):
+    """Column k of a batch of outputs, (m, outputs) → (m,)."""
+
+    def __init__(self, k: int) -> None:
+        super().__init__()
+        self.k = k
+
+    def forward(self, outputs: Tensor) -> Tensor:
+        """Take the column, or say what there is instead."""
+        if outputs.ndim != 2 or not -outputs.shape[1] <= self.k < outputs.shape[1]:
+            raise UserError(
+                f"output {self.k} was asked for, but the model gave an output of shape {tuple(outputs.shape)}. "
+                "insdel.output(model, k) needs outputs of shape (m, outputs) with k below their number."
+            )
+        return outputs[:, self.k]
+
+
+class Output(nn.Module):
+    """One output of a module that has several."""
+
+    def __init__(self, model: nn.Module, k: int) -> None:
+        super().__init__()
+        self.model, self.selection = model, Selection(k)
+        self.training = model.training
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Predict (m,) numbers for (m, n) points."""
+        return self.selection(self.model(z))
+
+
+def output(model: nn.Module, k: int) -> Output:
+    """Return output k of a module with several, as a module: dropout, gradients and device are those of `model`.
+
+    Parameters
+    ----------
+    model : maps (m, n) to (m, outputs)
+    k : which output, counted from 0; negative counts from the end
+    """
+    if not isinstance(model, nn.Module):
+        raise UserTypeError(
+            f"insdel.output needs a torch module, but found a {type(model).__name__}. "
+            "Of a function that is not torch's, take the column itself: lambda z: f(z)[:, k]."
+        )
+    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        raise UserTypeError(f"insdel.output needs the number of an output, but k is {k!r}.")
+    return Output(model, int(k))
+
+
+def one_per_point(output: Tensor, m: int) -> Tensor:
+    """Return what f gave for m points as (m,), or refuse it if that is not one number each."""
+    if tuple(output.shape) not in {(m,), (m, 1)}:
+        raise UserError(
+            f"f must return one number per point: {m} points gave an output of shape {tuple(output.shape)}. "
+            "Select one output: insdel.output(model, k) for a torch module."
+        )
+    return output.reshape(m)
+
+
+def layer_width(f: Model) -> int:
+    """Numbers per point in the widest layer of a module, as far as its weights tell; 1 for other functions."""
+    module = module_of(f)
+    weights = [] if module is None else [max(p.shape[:2]) for p in module.parameters() if p.ndim >= 2]
+    return max(weights, default=1)
 
 
 class BatchModel:
@@ -181,19 +354,22 @@ class BatchModel:
     passed and, if that fails, with the other kind; what worked is kept for all further calls.
     """
 
-    def __init__(self, f: Model, template: Any = None) -> None:
+    def __init__(self, f: Model, template: Any = None, names: list[Any] | None = None) -> None:
         if not callable(f):
-            raise TypeError(
+            raise UserTypeError(
                 f"f must be callable on an (m, n) batch, but it is a {type(f).__name__}. "
                 + ("Pass its predict method." if hasattr(f, "predict") else "Pass a function or a torch module.")
             )
+        check_fitted_names(f, names)
         self.f = f
+        self.width = layer_width(f)
         self.device: torch.device | None = None
         self.dtype: torch.dtype | None = None
         self.kinds = ["tensor", "array"] if isinstance(template, Tensor) else ["array", "tensor"]
-        if isinstance(f, torch.nn.Module):
+        module = module_of(f)
+        if module is not None and (f is module or getattr(f, "__name__", "") == "forward"):
             self.kinds = ["tensor"]
-            weight = next((p for p in f.parameters() if p.is_floating_point()), None)
+            weight = next((p for p in module.parameters() if p.is_floating_point()), None)
             if weight is not None:
                 self.device, self.dtype = weight.device, weight.dtype
 
@@ -209,7 +385,7 @@ class BatchModel:
 
     def _second_try(self, points: Array, error: Exception) -> Tensor:
         """Call f with the other kind of points; if that fails too, the user's own kind tells why."""
-        if len(self.kinds) == 1:
+        if len(self.kinds) == 1 or out_of_memory(error):
             raise error
         try:
             values = self._call(self.kinds[1], points)
@@ -220,7 +396,9 @@ class BatchModel:
 
     def _call(self, kind: str, points: Array) -> Tensor:
         if kind == "tensor":
+            known = isinstance(points, Tensor)
             points = to_tensor(points)
+            points = points if known or self.device is None else points.to(self.device, self.dtype)
         elif isinstance(points, Tensor):
             points = points.cpu().numpy()
         return self.checked(self.f(points), len(points))
@@ -230,29 +408,64 @@ class BatchModel:
         try:
             values = to_tensor(output)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"f must return m numbers for m points, but returned {type(output).__name__}.") from error
-        if tuple(values.shape) not in {(m,), (m, 1)}:
-            raise ValueError(
-                f"f must return one number per point: {m} points gave an output of shape {tuple(values.shape)}. "
-                "Select one output, for instance lambda z: model(z)[:, k]."
-            )
-        values = float64(values.reshape(m))
+            kind = type(output).__name__
+            raise UserTypeError(f"f must return m numbers for m points, but returned {kind}.") from error
+        if values.is_complex():
+            raise UserTypeError(f"f must return real numbers, but returned {values.dtype}.")
+        values = float64(one_per_point(values, m))
         if not torch.isfinite(values).all():
             bad = int(torch.nonzero(~torch.isfinite(values))[0])
-            raise ValueError(
+            raise UserError(
                 f"f must be finite, but it returned {float(values[bad])} for point {bad} of a batch of {m}. "
                 "Hybrids of x and reference may lie outside the range that f was made for."
             )
         return values
 
 
-def chunk_rows(n: int, device: torch.device, chunk: int | None = None) -> int:
-    """Rows of n features that are evaluated together: `chunk` if given, else what fits the device."""
+def check_fitted_names(f: Model, names: list[Any] | None) -> None:
+    """Refuse a data frame whose columns stand in another order than those that a scikit-learn model was fitted to."""
+    fitted = getattr(getattr(f, "__self__", None), "feature_names_in_", None)
+    if fitted is None or names is None or list(fitted) == names:
+        return
+    if set(fitted) == set(names):
+        raise UserError(
+            f"f was fitted to the columns {_listed(list(fitted))}, but x has them in the order {_listed(names)}. "
+            "f is given arrays, without names: pass x[list(model.feature_names_in_)]."
+        )
+
+
+def chunk_rows(n: int, device: torch.device, chunk: int | None = None, width: int = 1) -> int:
+    """Rows of n features that are evaluated together: `chunk` if given, else what fits device and layers."""
     if chunk is not None:
         if chunk < 1:
-            raise ValueError(f"chunk must be at least 1 row, but it is {chunk}.")
+            raise UserError(f"chunk must be at least 1 row, but it is {chunk}.")
         return chunk
-    return max(1, min(CHUNK_ROWS.get(device.type, CHUNK_ROWS["cpu"]), CHUNK_ELEMENTS // n))
+    limits = (table.get(device.type, table["cpu"]) for table in (CHUNK_ROWS, WIDTH_ELEMENTS))
+    rows, numbers = limits
+    return max(1, min(rows, CHUNK_ELEMENTS // n, numbers // width))
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory ran out, on the processor or on a device."""
+    text = str(error).lower()
+    said = any(words in text for words in ("out of memory", "not enough memory", "can't allocate memory"))
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or (isinstance(error, RuntimeError) and said)
+
+
+def in_batches(total: int, size: int, work: Callable[[int, int], Result]) -> Iterator[Result]:
+    """Yield work(start, stop) for batches of `size` rows; where memory runs out, of half as many from there on."""
+    start = 0
+    while start < total:
+        stop = min(start + size, total)
+        try:
+            result = work(start, stop)
+        except (RuntimeError, MemoryError) as error:
+            if stop - start == 1 or not out_of_memory(error):
+                raise
+            size = (stop - start) // 2
+            continue  # what the failed batch held is freed with its error
+        yield result
+        start = stop
 
 
 def hybrid_values(
@@ -263,14 +476,16 @@ def hybrid_values(
     `select` maps row numbers (r,) to the pair each belongs to (r,) and the features taken from the
     reference (r, n), so no more than one chunk of hybrids is ever in memory.
     """
-    model = BatchModel(f, pairs.template)
+    model = BatchModel(f, pairs.template, pairs.names)
     points = pairs.on(model)
-    size = chunk_rows(pairs.n, points.device, chunk)
+
+    def work(start: int, stop: int) -> Tensor:
+        return model(points.take(*select(torch.arange(start, stop, device=points.device))))
+
     with progress_bar(total, progress) as bar:
-        for start in range(0, total, size):
-            rows = torch.arange(start, min(start + size, total), device=points.device)
-            yield model(points.take(*select(rows)))
-            bar.update(len(rows))
+        for values in in_batches(total, chunk_rows(pairs.n, points.device, chunk, model.width), work):
+            yield values
+            bar.update(len(values))
 
 
 def progress_bar(total: int, progress: bool | None) -> tqdm:
@@ -285,6 +500,9 @@ def progress_off(progress: bool | None) -> bool | None:
 
 def predict(f: Model, points: Points, chunk: int | None = None) -> Array:
     """Evaluate f on (n,) or (m, n) points in chunks; a float64 number or (m,) of the points' kind."""
+    rows = as_points(points, "points")
+    if not len(rows):
+        return like(torch.zeros(0, dtype=torch.float64), points if isinstance(points, Tensor) else rows)
     pairs = Pairs.of(points, points)
 
     def select(rows: Tensor) -> tuple[Tensor, Tensor]:

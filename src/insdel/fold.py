@@ -1,29 +1,47 @@
-"""The lattice of a network whose activations are piecewise linear, at half the price and still exact.
+"""Lattices and line integrals of networks whose activations are piecewise linear: cheaper, and still exact.
 
 Between hybrids the first layer's inputs change by adding one vector per feature. So over a sub-cube
 of the lattice, on which only a few features are free, most of its units keep their sign. A unit that
 does is linear there, and what it passes on to the second layer is a constant plus one vector per free
 feature: it leaves the product of the two layers, the largest of the paper's networks. To make the
 sub-cubes calm, the features with the largest effect are those that are fixed.
+
+On the line from x to x′ the inputs of the first layer's units are linear in t, so on a piece of it
+most units keep their sign, and the others change it once. Those that keep it need no product with the
+second layer at every point: forwards they fold into an affine function of t, backwards only the sum of
+what comes back counts. Those that change it need that sum up to where they do. The result is that of
+plain differentiation, but for rounding.
+
+A network is folded only if every layer that is taken apart is exactly torch's own: a subclass, a layer with a
+hook, a parametrisation or a `forward` of its own may compute anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
 
-from insdel.evaluate import Model
+from insdel.evaluate import Model, Output, eval_mode, float64, one_per_point
 
 FREE = 8  # free features of a sub-cube: fewer leave more signs alone, more make larger products
 WORTHWHILE = 11  # differing features from which on folding pays
 ROWS = 2**10  # hybrids that pass the later layers together: small enough for the processor's cache
+PIECE = 2**8  # nodes on a piece of a line: fewer leave more signs alone, more make larger products
+LINE_ROWS = 2**11  # points of lines that pass the later layers together
+METHOD = "as_sequential"  # by which a module tells its layers
+CHANGES = (
+    "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "parametrizations"
+)  # fmt: skip
+GLOBAL_CHANGES = (
+    "_global_forward_hooks", "_global_forward_pre_hooks", "_global_backward_hooks", "_global_backward_pre_hooks"
+)  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fold:
     """A network Linear → piecewise linear activation → Linear → anything, in eval mode.
 
@@ -43,19 +61,20 @@ class Fold:
 
     @classmethod
     def of(cls, f: Model) -> Fold | None:
-        """Take a network apart, or return None for one that is built differently or that hooks watch.
+        """Take a network apart, or return None for one that is built or watched in any other way.
 
-        f is an `nn.Sequential`, or a module whose method `as_sequential` gives one that computes the same.
+        f is an `nn.Sequential`, or a module whose method `as_sequential` gives one that computes the same,
+        or one output of such a module (`insdel.output`).
         """
-        chain = f if type(f) is nn.Sequential else getattr(f, "as_sequential", lambda: None)()
-        if chain is None or not isinstance(f, nn.Module):
+        if not isinstance(f, nn.Module) or _changed(f):
             return None
-        if any(m._forward_hooks or m._forward_pre_hooks for m in f.modules()):
+        chain = _chain(f)
+        if chain is None or _changed(chain):
             return None
-        layers = [m for m in chain if not isinstance(m, nn.Dropout | nn.Identity)]
+        layers = [m for m in chain if type(m) not in (nn.Dropout, nn.Identity)]
         first, activation, second = layers[:3] if len(layers) >= 3 else (None, None, None)
         slope = _slope(activation)
-        if slope is None or not isinstance(first, nn.Linear) or not isinstance(second, nn.Linear):
+        if slope is None or type(first) is not nn.Linear or type(second) is not nn.Linear:
             return None
         weight, weight2 = first.weight.detach(), second.weight.detach().T.contiguous()
         bias = torch.zeros_like(weight[:, 0]) if first.bias is None else first.bias.detach()
@@ -94,23 +113,49 @@ class Fold:
                 inputs = moves[units] + corners[s, units, None]
                 active = nn.functional.prelu(inputs[None], self.slope[units])[0] if len(units) else inputs
                 inner.append(torch.cat([active, affine]).T @ torch.cat([self.weight2[units], folded[s]]))
-            yield self.rest(torch.cat(inner)).reshape(-1)
+            yield one_per_point(self.rest(torch.cat(inner)), len(batch) << len(free))
+
+
+def _chain(f: nn.Module) -> nn.Sequential | None:
+    """The layers of f, one after the other, or None if it does not tell them."""
+    if type(f) is nn.Sequential:
+        return f
+    if type(f) is Output:
+        inner = _chain(f.model)
+        return None if inner is None else nn.Sequential(*inner, f.selection)
+    lines = type(f).__mro__
+    forward, told = (next((k for k, c in enumerate(lines) if name in vars(c)), None) for name in ("forward", METHOD))
+    if forward is None or told is None or told > forward:  # a subclass has a forward that its parent does not know of
+        return None
+    chain = getattr(f, METHOD)()
+    return chain if type(chain) is nn.Sequential else None
+
+
+def _changed(f: nn.Module) -> bool:
+    """Whether hooks, parametrisations or a `forward` or `__call__` set on an instance may change what f computes."""
+    shared = vars(nn.modules.module)
+    if any(shared.get(name) for name in GLOBAL_CHANGES):
+        return True
+    return any(
+        any(vars(m).get(name) or m._modules.get(name) is not None for name in CHANGES) or "forward" in vars(m)
+        for m in f.modules()
+    )
 
 
 def _slope(activation: nn.Module | None) -> Tensor | None:
     """Slope below zero of an activation that is linear on either side of zero, else None."""
-    if isinstance(activation, nn.PReLU):
+    if type(activation) is nn.PReLU:
         return activation.weight.detach()
-    if isinstance(activation, nn.ReLU):
+    if type(activation) is nn.ReLU:
         return torch.zeros(1)
-    if isinstance(activation, nn.LeakyReLU):
+    if type(activation) is nn.LeakyReLU:
         return torch.tensor([activation.negative_slope], dtype=torch.float64)
     return None
 
 
 def _leaky(layer: nn.Module) -> nn.Module:
     """Return the same function; for a PReLU with one slope by a layer that is faster to differentiate."""
-    if isinstance(layer, nn.PReLU) and layer.num_parameters == 1:
+    if type(layer) is nn.PReLU and layer.num_parameters == 1:
         return nn.LeakyReLU(layer.weight.item())
     return layer
 
@@ -119,3 +164,57 @@ def _leaky(layer: nn.Module) -> nn.Module:
 def _subsets(d: int) -> Tensor:
     """All subsets of d players as rows of zeros and ones, (2ᵈ, d); bit k is column k."""
     return (torch.arange(2**d)[:, None] >> torch.arange(d) & 1).float()
+
+
+def mean_gradient(
+    fold: Fold, start: Tensor, end: Tensor, nodes: Tensor, weights: Tensor, done: Callable[[int], object]
+) -> Tensor:
+    """Σ_i weight_i ∇f(start + t_i (end − start)), (pairs, n), for (k,) increasing nodes t and their weights.
+
+    `done` is told after every batch how many points it had.
+    """
+    total = float64(torch.zeros_like(start))
+    for t, w in zip(nodes.to(start)[:, None].split(PIECE), weights.to(start)[:, None].split(PIECE), strict=True):
+        for some in torch.arange(len(start)).split(max(1, LINE_ROWS // len(t))):
+            total[some] += _Lines(fold, start[some], end[some], t).gradient(w)
+            done(len(some) * len(t))
+    return total
+
+
+class _Lines:
+    """The same piece of some lines, with (k, 1) times t, and the units of the first layer along it."""
+
+    def __init__(self, fold: Fold, start: Tensor, end: Tensor, t: Tensor) -> None:
+        self.fold, self.t = fold, t
+        self.begin = nn.functional.linear(start, fold.weight, fold.bias)  # (lines, h)
+        self.move = nn.functional.linear(end - start, fold.weight)
+        first, last = (self.begin + end * self.move > 0 for end in (t[0], t[-1]))
+        self.first, self.last = (torch.where(positive, 1.0, fold.slope) for positive in (first, last))
+        self.slope = self.first.masked_fill(first != last, 0)
+        self.units = [torch.nonzero(row)[:, 0] for row in first != last]
+        self.inputs = [self.begin[p, u] + t * self.move[p, u] for p, u in enumerate(self.units)]  # (k, units) each
+
+    def second_layer(self) -> Tensor:
+        """Inputs of the second layer's units, (lines · k, units)."""
+        constant = (self.slope * self.begin) @ self.fold.weight2 + self.fold.bias2
+        affine = torch.stack([constant, (self.slope * self.move) @ self.fold.weight2], dim=1)
+        basis, rows = torch.cat([torch.ones_like(self.t), self.t], dim=1), []
+        for p, (units, inputs) in enumerate(zip(self.units, self.inputs, strict=True)):
+            active = nn.functional.prelu(inputs, self.fold.slope[units]) if len(units) else inputs
+            rows.append(torch.cat([active, basis], dim=1) @ torch.cat([self.fold.weight2[units], affine[p]]))
+        return torch.cat(rows)
+
+    def gradient(self, weights: Tensor) -> Tensor:
+        """Weighted sum of the gradients along each line, (lines, n)."""
+        z = self.second_layer().requires_grad_(True)
+        with torch.enable_grad(), eval_mode(self.fold.f):
+            (back,) = torch.autograd.grad(one_per_point(self.fold.rest(z), len(z)).sum(), z)
+        back = back.view(len(self.units), len(weights), -1)  # (lines, k, units of the second layer)
+        total = (weights.T @ back)[:, 0]
+        result = self.slope * (total @ self.fold.weight2.T)
+        for p, units in enumerate(self.units):
+            positive = self.inputs[p] > 0
+            before = ((positive == positive[0]) * weights).T @ back[p]  # the sum over the nodes before the change
+            signal = self.first[p, units, None] * before + self.last[p, units, None] * (total[p] - before)
+            result[p, units] = (signal * self.fold.weight2[units]).sum(dim=1)
+        return float64(result @ self.fold.weight)

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from insdel.curves import abc, check_mode, check_order
+from insdel.errors import UserError
 from insdel.evaluate import (
     Array,
     BatchModel,
@@ -30,16 +31,18 @@ from insdel.evaluate import (
     hybrid_values,
     like,
     progress_bar,
+    same_fields,
     to_tensor,
 )
 from insdel.fold import Fold
 
 MAX_FEATURES = 20
+LARGEST = 40  # players whose lattice nobody can hold: 2**40 values are 8 TiB
 UNCHANGED = 62  # a bit that no subset has
 LATTICE_MODES = ("insertion", "deletion", "both")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lattice:
     """The values of f on all hybrids of one pair.
 
@@ -52,9 +55,14 @@ class Lattice:
     players: tuple[int, ...]
     n: int
 
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __post_init__(self) -> None:
         if len(self.values) != 2**self.d:
-            raise ValueError(f"{self.d} players need {2**self.d} values, not {len(self.values)}.")
+            raise UserError(f"{self.d} players need {2**self.d} values, not {len(self.values)}.")
 
     @classmethod
     def evaluate(
@@ -70,7 +78,7 @@ class Lattice:
         """Evaluate f on all hybrids of x and reference, each (n,)."""
         pairs = Pairs.of(x, reference)
         if not pairs.single:
-            raise ValueError("Lattice.evaluate takes one pair of (n,) points. Use insdel.lattices for many pairs.")
+            raise UserError("Lattice.evaluate takes one pair of (n,) points. Use insdel.lattices for many pairs.")
         return next(lattices(f, x, reference, max_features=max_features, chunk=chunk, progress=progress))
 
     @property
@@ -172,7 +180,7 @@ class Lattice:
     def random_abc(self, orders: int, seed: int = 0, mode: str = "insertion") -> Array:
         """ABC of that many uniformly random orders, (orders,), by look-up without a model call."""
         if orders < 1:
-            raise ValueError(f"orders must be at least 1, but it is {orders}.")
+            raise UserError(f"orders must be at least 1, but it is {orders}.")
         generator = np.random.default_rng(seed)
         rows = generator.permuted(np.tile(np.arange(self.n), (orders, 1)), axis=1)
         return self.abc(rows, mode)
@@ -244,11 +252,12 @@ def lattices(
 
 def _check_size(d: Tensor, limit: int) -> None:
     largest = int(d.max())
-    if largest > limit:
-        raise ValueError(
+    if largest > min(limit, LARGEST):
+        remedy = f", or pass max_features={largest}" if largest <= LARGEST else ""
+        raise UserError(
             f"pair {int(d.argmax())} differs in {largest} features, so its lattice needs 2**{largest} = {2**largest:,} "
-            f"evaluations and {2 ** (largest - 17):,} MiB for the values; the limit is 2**{limit}. "
-            f"Choose pairs that differ in fewer features, or pass max_features={largest}."
+            f"evaluations and {2**largest >> 17:,} MiB for the values; the limit is 2**{min(limit, LARGEST)}. "
+            f"Choose pairs that differ in fewer features{remedy}."
         )
 
 

@@ -11,12 +11,25 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from insdel.evaluate import Array, Model, Points, as_points, like, predict, to_tensor
+from insdel.errors import UserError
+from insdel.evaluate import (
+    Array,
+    Model,
+    Points,
+    aligned,
+    as_points,
+    check_fitted_names,
+    feature_names,
+    like,
+    predict,
+    same_fields,
+    to_tensor,
+)
 
 CHUNK_NUMBERS = 2**20  # distances computed at a time: 8 MiB
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """Points and the references that a policy gave them.
 
@@ -38,6 +51,11 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self.index)
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         """One line: how many pairs, how much they differ, how many points have none."""
@@ -63,6 +81,7 @@ def counterfactual(
     nearest : how many candidates compete; all, where there are fewer
     """
     rows = _rows(points)
+    check_fitted_names(f, feature_names(points))
     needed = _needed(rows.shape[1], at_least, all_differ, nearest)
     z = to_tensor(rows).double()
     response = to_tensor(predict(f, rows)).to(z.device)
@@ -100,12 +119,13 @@ def average(points: Points, data: Points | None = None) -> Pairs:
     Parameters
     ----------
     points : (m, n)
-    data : (rows, n) of which the mean is taken, such as the training rows; by default the points
+    data : (rows, n) of which the mean is taken, such as the training rows; by default the points. Columns of
+        data frames are matched by name
     """
     rows = _rows(points)
-    table = to_tensor(rows if data is None else _rows(data, "data"))
+    table = to_tensor(rows if data is None else _rows(aligned(data, feature_names(points), "data", "points"), "data"))
     if table.shape[1] != rows.shape[1]:
-        raise ValueError(
+        raise UserError(
             f"data needs the {rows.shape[1]} features of the points; found {table.shape[1]}. Select the same columns."
         )
     x = to_tensor(rows)
@@ -119,22 +139,22 @@ def _rows(points: Points, name: str = "points") -> Array:
     """Check that `points` is a table with at least one row."""
     rows = as_points(points, name)
     if rows.ndim != 2 or len(rows) == 0:
-        raise ValueError(f"{name} needs shape (m, n), m ≥ 1; found {tuple(rows.shape)}. Pass one point per row.")
+        raise UserError(f"{name} needs shape (m, n), m ≥ 1; found {tuple(rows.shape)}. Pass one point per row.")
     return rows
 
 
 def _needed(n: int, at_least: int | None, all_differ: bool, nearest: int) -> int:
     """How many of n features have to differ."""
     if (at_least is None) != all_differ:
-        raise ValueError(
+        raise UserError(
             f"the counterfactual policy needs either at_least=k or all_differ=True; "
             f"found at_least={at_least} and all_differ={all_differ}."
         )
     needed = n if at_least is None else at_least
     if not 1 <= needed <= n:
-        raise ValueError(f"at_least needs a number between 1 and the {n} features; found {needed}.")
+        raise UserError(f"at_least needs a number between 1 and the {n} features; found {needed}.")
     if nearest < 1:
-        raise ValueError(f"nearest needs at least 1 candidate; found {nearest}.")
+        raise UserError(f"nearest needs at least 1 candidate; found {nearest}.")
     return needed
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from insdel.errors import UserError
 from insdel.evaluate import Model, Points, predict
 
 
@@ -37,7 +38,7 @@ class Store:
         changed = [key for key in identity if identity[key] != before.get(key)]
         if changed:
             details = "; ".join(f"{key} was {before.get(key)}, is {identity[key]}" for key in changed)
-            raise ValueError(
+            raise UserError(
                 f"the checkpoint folder {self.folder.name!r} holds another comparison: {details}. "
                 "Pass another folder, or delete this one to begin anew."
             )
@@ -91,6 +92,6 @@ def short_hash(content: bytes) -> str:
 def code_hash() -> str:
     """Hash of the files that the numbers depend on."""
     root = Path(__file__).resolve().parent
-    core = ("evaluate.py", "curves.py", "fold.py", "fold_line.py", "lattice.py", "comparison.py")
+    core = ("evaluate.py", "curves.py", "fold.py", "lattice.py", "seeds.py", "comparison.py")
     files = [root / name for name in core]
     return short_hash(b"".join(path.read_bytes() for path in [*files, *sorted((root / "attribution").glob("*.py"))]))

@@ -1,12 +1,14 @@
 """Any model, any points, and clear words for bad ones."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.linear_model import LinearRegression
 
 import insdel
-from insdel.evaluate import predict
+from insdel import attribution
+from insdel.evaluate import chunk_rows, predict
 
 W = np.array([1.0, -2.0, 0.5])
 X = np.random.default_rng(0).normal(size=(4, 3))
@@ -107,3 +109,254 @@ def test_an_estimator_is_not_a_function():
         predict(LinearRegression(), X)
     with pytest.raises(ValueError, match="chunk must be at least 1"):
         predict(numpy_only, X, chunk=0)
+
+
+FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
+OTHER = pd.DataFrame(X[::-1] + 1, columns=["a", "b", "c"])
+
+
+@pytest.mark.parametrize("shuffled", [OTHER[["c", "a", "b"]], OTHER.iloc[0][["b", "c", "a"]]])
+def test_frames_are_paired_by_the_names_of_their_columns(shuffled):
+    plain = shuffled[["a", "b", "c"]]
+    product = lambda z: z[:, 0] * z[:, 1] + z[:, 2]  # noqa: E731
+    for call in (
+        lambda r: insdel.curve(product, FRAME, r, [0, 1, 2]),
+        lambda r: insdel.explain("kernel_shap", product, FRAME, r),
+        lambda r: insdel.compare(product, FRAME, r, ["occlusion", "best"])["abc"],
+        lambda r: np.stack([lattice.dividends() for lattice in insdel.lattices(product, FRAME, r)]),
+        lambda r: attribution.completeness(product, FRAME, r, insdel.explain("occlusion", product, FRAME, plain)),
+        lambda r: insdel.policies.average(FRAME, data=pd.DataFrame(r).T if r.ndim == 1 else r).reference,
+    ):
+        assert np.array_equal(call(shuffled), call(plain))
+
+
+def test_a_background_frame_is_read_by_its_names():
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)) * [1, 5, 20], columns=["a", "b", "c"])
+    found = [
+        insdel.explain("lime_tabular", numpy_only, FRAME, OTHER, background=table, samples=100)
+        for table in (rows, rows[["c", "b", "a"]])
+    ]
+    assert np.array_equal(*found)
+
+
+def test_frames_with_other_columns_are_refused_with_both_lists():
+    renamed = OTHER.rename(columns={"c": "d"})
+    with pytest.raises(insdel.UserError, match="x has a, b, c; reference has a, b, d; missing: c; not in x: d"):
+        insdel.explain("random", numpy_only, FRAME, renamed)
+    with pytest.raises(insdel.UserError, match="points has a, b, c; data has a, b, d"):
+        insdel.policies.average(FRAME, data=renamed)
+    doubled = pd.DataFrame(X, columns=["a", "b", "b"])
+    with pytest.raises(insdel.UserError, match="each once"):
+        insdel.curve(numpy_only, FRAME, doubled, [0, 1, 2])
+
+
+def test_frames_without_names_and_arrays_are_paired_by_position():
+    expected = insdel.curve(numpy_only, X, X[::-1] + 1, [0, 1, 2])
+    for reference in (pd.DataFrame(X[::-1] + 1), X[::-1] + 1, torch.tensor(X[::-1] + 1)):
+        assert np.array_equal(insdel.curve(numpy_only, FRAME, reference, [0, 1, 2]), expected)
+
+
+def test_columns_in_another_order_than_the_model_was_fitted_to_are_refused():
+    model = LinearRegression().fit(FRAME, X @ W)
+    swapped = FRAME[["b", "a", "c"]]
+    with pytest.raises(insdel.UserError, match="fitted to the columns a, b, c, but x has them in the order b, a, c"):
+        predict(model.predict, swapped)
+    with pytest.raises(insdel.UserError, match="fitted to the columns"):
+        insdel.explain("kernel_shap", model.predict, swapped, OTHER)
+
+
+class TwoOutputs(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.dropout = torch.nn.Linear(3, 2), torch.nn.Dropout(0.5)
+
+    def forward(self, z):
+        return self.dropout(self.inner(z))
+
+
+def test_one_output_of_several_keeps_mode_gradients_and_precision():
+    torch.manual_seed(0)
+    model = TwoOutputs().double()
+    for k in (0, 1, -1):
+        f = insdel.output(model, k)
+        wanted = model.inner(torch.tensor(X))[:, k].detach().numpy()
+        assert np.array_equal(predict(f, X), predict(f, X)) and np.allclose(predict(f, X), wanted)
+        assert f.training and model.training and model.dropout.training
+        gradient = insdel.explain("vanilla_grad", f, X, X + 1)
+        assert np.allclose(gradient, -model.inner.weight[k].detach().numpy())
+        assert np.allclose(insdel.explain("deeplift", f, X, X + 1), gradient * -1)
+    assert next(insdel.output(model, 0).parameters()) is model.inner.weight
+
+
+def test_the_advice_for_several_outputs_names_it():
+    with pytest.raises(insdel.UserError, match=r"insdel\.output\(model, k\)"):
+        predict(TwoOutputs(), X)
+    with pytest.raises(insdel.UserError, match=r"output 2 was asked for, but .* shape \(4, 2\)"):
+        predict(insdel.output(TwoOutputs(), 2), X)
+    with pytest.raises(TypeError, match="needs a torch module"):
+        insdel.output(numpy_only, 0)
+    with pytest.raises(TypeError, match="number of an output"):
+        insdel.output(TwoOutputs(), "price")
+
+
+def test_methods_of_a_module_are_evaluated_without_dropout():
+    model = Linear().train()
+    assert np.array_equal(predict(model.forward, X), predict(model, X)) and model.dropout.training
+
+
+@pytest.mark.parametrize("points", [np.zeros((0, 3)), torch.zeros(0, 3), pd.DataFrame(np.zeros((0, 3)))])
+@pytest.mark.parametrize("f", MODELS)
+def test_no_rows_give_no_predictions(f, points):
+    values = predict(f, points)
+    assert values.shape == (0,) and isinstance(values, torch.Tensor if isinstance(points, torch.Tensor) else np.ndarray)
+    assert "64" in str(values.dtype)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, r: insdel.compare(numpy_only, x, r),
+        lambda x, r: insdel.explain("random", numpy_only, x, r),
+        lambda x, r: insdel.explain("kernel_shap", numpy_only, x, r),
+        lambda x, r: insdel.curve(numpy_only, x, r, [0, 1, 2]),
+        lambda x, r: list(insdel.lattices(numpy_only, x, r)),
+        lambda x, r: insdel.Lattice.evaluate(numpy_only, x, r),
+    ],
+)
+@pytest.mark.parametrize("reference", [np.zeros((0, 3)), np.zeros((1, 3)), np.zeros(3)])
+def test_no_pairs_are_refused_in_one_sentence(call, reference):
+    with pytest.raises(insdel.UserError, match=r"^at least one pair is needed, but x has 0 rows[^.]*\.$"):
+        call(np.zeros((0, 3)), reference)
+
+
+@pytest.mark.parametrize(
+    ("bad", "named"),
+    [
+        (X + 1j, "complex numbers"),
+        (torch.tensor(X + 1j), "complex numbers"),
+        (np.ma.masked_greater(X, 0), "masked array"),
+        (X.astype(np.longdouble), "which no model computes in"),
+        (torch.tensor(X).to_sparse(), "sparse"),
+        (np.array([(1.0, 2.0, 3.0)], dtype="f8,f8,f8"), "structured"),
+    ],
+)
+def test_numbers_that_would_be_cut_are_refused(bad, named):
+    with pytest.raises(insdel.UserError, match=named):
+        predict(numpy_only, bad)
+    with pytest.raises(insdel.UserError, match=named):
+        insdel.explain("kernel_shap", numpy_only, X, bad)
+    with pytest.raises(insdel.UserError, match=named):
+        insdel.compare(numpy_only, bad, X, ["random"])
+
+
+def test_complex_predictions_are_refused():
+    with pytest.raises(insdel.UserError, match="real numbers"):
+        predict(lambda z: z[:, 0] + 1j, X)
+
+
+def coloured(z):
+    """A model of text and numbers, as pipelines with one-hot columns are."""
+    return np.array([float(row[0] == "red") * row[1] + row[2] for row in z])
+
+
+def test_features_of_any_type_in_every_call():
+    x = np.array([["red", 2.0, 1.0], ["blue", 1.0, 5.0]], dtype=object)
+    reference = np.array([["blue", 3.0, 1.0], ["red", 4.0, 0.0]], dtype=object)
+    table = insdel.compare(coloured, x, reference, ["kernel_shap", "occlusion", "greedy", "random", "best"])
+    lattices = list(insdel.lattices(coloured, x, reference))
+    best = table.query("method == 'best' and mode == 'insertion'")["abc"].tolist()
+    assert best == pytest.approx([lattice.abc(lattice.best_order()) for lattice in lattices])
+    assert np.allclose(insdel.explain("kernel_shap", coloured, x, reference), [lat.shapley() for lat in lattices])
+    with pytest.raises(insdel.UserError, match="made of numbers"):
+        insdel.explain("lime", coloured, x, reference)
+    with pytest.raises(insdel.UserError, match="numbers are needed here, but 'red'"):
+        predict(Linear(), x)
+
+
+def test_frames_with_booleans_and_numbers_reach_a_network():
+    frame = pd.DataFrame({"a": [1.5, 2.0], "b": [True, False], "c": [1, 2]})
+    assert np.asarray(frame).dtype == object
+    values = frame.to_numpy().astype(float)
+    assert np.allclose(predict(Linear(torch.float64), frame), values @ W)
+    both = [insdel.compare(Linear(), part, part[::-1], ["kernel_shap", "occlusion"]) for part in (frame, values)]
+    assert np.allclose(*(table["abc"] for table in both))
+
+
+@pytest.mark.parametrize("missing", [np.nan, pd.NA, np.inf])
+def test_missing_values_among_objects_are_refused(missing):
+    x = np.array(["red", 1.0, missing], dtype=object)
+    with pytest.raises(insdel.UserError, match=r"x must be finite, but x\[2\] is"):
+        insdel.Lattice.evaluate(coloured, x, np.array(["blue", 1.0, 2.0], dtype=object))
+
+
+class Greedy(torch.nn.Module):
+    """A network on a device with little memory: more than `room` rows do not fit."""
+
+    def __init__(self, room, error):
+        super().__init__()
+        self.inner, self.room, self.error, self.sizes = torch.nn.Linear(4, 1), room, error, []
+
+    def forward(self, z):
+        self.sizes.append(len(z))
+        if len(z) > self.room:
+            raise self.error
+        return self.inner(z)
+
+
+MEMORY = [
+    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"),
+    RuntimeError("[enforce fail at alloc_cpu.cpp:125] DefaultCPUAllocator: can't allocate memory: you tried to"),
+    MemoryError(),
+]
+
+
+@pytest.mark.parametrize("error", MEMORY)
+@pytest.mark.parametrize(
+    "method, options",
+    [
+        ("kernel_shap", {}),
+        ("integrated_gradients", {"steps": 30}),
+        ("deeplift", {}),
+        ("vanilla_grad", {}),
+        ("ig_interpolated", {"binary": [0, 1]}),
+        ("ig_jump", {"binary": [0, 1]}),
+    ],
+)
+def test_batches_shrink_where_memory_runs_out(error, method, options):
+    x, reference = np.random.default_rng(0).normal(size=(2, 20, 4)).astype(np.float32)
+    f = Greedy(7, error)
+    found = insdel.explain(method, f, x, reference, **options)
+    assert max(f.sizes) > 7 and np.isfinite(found).all()
+    sizes, f.room = len(f.sizes), 10**9
+    assert np.allclose(found, insdel.explain(method, f, x, reference, **options), atol=1e-6)
+    assert sum(size > 7 for size in f.sizes[:sizes]) < 40  # it remembers
+
+
+@pytest.mark.parametrize("error", MEMORY)
+def test_a_function_that_runs_out_of_memory_is_called_with_less(error):
+    sizes = []
+
+    def f(z):
+        sizes.append(len(z))
+        if len(z) > 50:
+            raise error
+        return numpy_only(z)
+
+    points = np.random.default_rng(0).normal(size=(400, 3))
+    assert np.array_equal(predict(f, points), points @ W) and sizes[:4] == [400, 200, 100, 50]
+
+
+def test_one_row_too_many_for_the_memory_is_an_error():
+    with pytest.raises(torch.OutOfMemoryError):
+        predict(Greedy(0, MEMORY[0]), np.zeros((4, 4)))
+
+
+def test_batches_know_the_widest_layer():
+    cpu = torch.device("cpu")
+    assert chunk_rows(4, cpu) == 2**13
+    assert chunk_rows(4, cpu, width=2**17) == 2**6
+    wide = torch.nn.Sequential(torch.nn.Linear(3, 2**15), torch.nn.ReLU(), torch.nn.Linear(2**15, 1))
+    rows = []
+    wide.register_forward_hook(lambda _, inputs, __: rows.append(len(inputs[0])))
+    predict(wide, np.zeros((600, 3)))
+    assert max(rows) == 2**8

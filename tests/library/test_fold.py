@@ -140,3 +140,155 @@ def test_gradients_are_not_recorded_and_weights_are_current(papers_network):
     f[-1].bias.data += 1
     (after,) = insdel.lattices(f, x, reference)
     assert torch.allclose(after.values, before.values + 1)
+
+
+class Halving(nn.Linear):
+    """A layer with a forward of its own."""
+
+    def forward(self, z):
+        return super().forward(z / 2)
+
+
+class LowRank(nn.Linear):
+    """A layer like those of LoRA: the weight and something beside it."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.down, self.up = nn.Parameter(torch.randn(2, sizes[0])), nn.Parameter(torch.randn(sizes[1], 2))
+
+    def forward(self, z):
+        return super().forward(z) + z @ self.down.T @ self.up.T
+
+
+class Shifted(nn.ReLU):
+    def forward(self, z):
+        return super().forward(z - 0.5)
+
+
+class SlopePlusOne(nn.PReLU):
+    def forward(self, z):
+        return super().forward(z) + 1
+
+
+class AlwaysOn(nn.Dropout):
+    """Dropout that stays on, here without chance: it doubles."""
+
+    def forward(self, z):
+        return 2 * z
+
+
+class Offset(nn.Identity):
+    def forward(self, z):
+        return z + 1
+
+
+def chain(**parts):
+    torch.manual_seed(3)
+    layers = {"first": nn.Linear(12, 20), "activation": nn.ReLU(), "dropout": nn.Dropout(0.1)}
+    layers |= {"second": nn.Linear(20, 10), "last": nn.Sequential(nn.PReLU(), nn.Linear(10, 1))}
+    return nn.Sequential(*(layers | parts).values())
+
+
+def parametrised():
+    f = chain()
+    nn.utils.parametrizations.weight_norm(f[0])
+    f[0].parametrizations.weight.original0.data *= 3
+    nn.utils.parametrize.register_parametrization(f[3], "weight", Offset(), unsafe=True)
+    return f
+
+
+def hooked(register="register_forward_hook", part=1):
+    f = chain()
+    getattr(f[part], register)(lambda *a: a[-1] * 2 if register == "register_forward_hook" else (a[-1][0] * 2,))
+    return f
+
+
+def forward_of_its_own(part=1):
+    f = chain()
+    f[part].forward = lambda z: torch.tanh(z)
+    return f
+
+
+def container_with_a_forward_of_its_own():
+    f = chain()
+    f.forward = lambda z, inner=f.forward: inner(z) ** 2
+    return f
+
+
+UNUSUAL = {
+    "first layer": lambda: chain(first=Halving(12, 20)),
+    "LoRA": lambda: chain(first=LowRank(12, 20)),
+    "second layer": lambda: chain(second=Halving(20, 10)),
+    "ReLU": lambda: chain(activation=Shifted()),
+    "PReLU": lambda: chain(activation=SlopePlusOne()),
+    "later PReLU": lambda: chain(last=nn.Sequential(SlopePlusOne(), nn.Linear(10, 1))),
+    "dropout": lambda: chain(dropout=AlwaysOn()),
+    "identity": lambda: chain(dropout=Offset()),
+    "later dropout": lambda: nn.Sequential(*chain()[:4], AlwaysOn(), nn.Linear(10, 1)),
+    "parametrised": parametrised,
+    "hook": hooked,
+    "hook before": lambda: hooked("register_forward_pre_hook"),
+    "forward set on a layer": forward_of_its_own,
+    "forward set on the container": container_with_a_forward_of_its_own,
+}
+
+
+@pytest.mark.parametrize("built", UNUSUAL)
+def test_layers_that_only_look_like_torchs_are_never_taken_apart(built):
+    f = UNUSUAL[built]().double()
+    x, reference = np.random.default_rng(1).normal(size=(2, 2, 12))
+    plain = insdel.explain("kernel_shap", f, x, reference, chunk=512)
+    assert np.allclose(insdel.explain("kernel_shap", f, x, reference), plain, rtol=0, atol=1e-12)
+    plain = insdel.explain("integrated_gradients", f, x, reference, steps=40, chunk=512)
+    assert np.allclose(insdel.explain("integrated_gradients", f, x, reference, steps=40), plain, rtol=0, atol=1e-12)
+
+
+def test_backward_hooks_are_heeded():
+    f = chain().double()
+    f[1].register_full_backward_hook(lambda _, grads, __: (grads[0] * 2,))
+    x, reference = np.random.default_rng(1).normal(size=(2, 2, 12))
+    plain = insdel.explain("integrated_gradients", f, x, reference, steps=40, chunk=512)
+    assert np.allclose(insdel.explain("integrated_gradients", f, x, reference, steps=40), plain, rtol=0, atol=1e-12)
+
+
+def test_hooks_on_all_modules_are_heeded():
+    f = chain()
+    hook = nn.modules.module.register_module_forward_hook(lambda *_: None)
+    try:
+        assert fold.Fold.of(f) is None
+    finally:
+        hook.remove()
+    assert fold.Fold.of(f) is not None
+
+
+def test_a_subclass_with_a_forward_of_its_own_does_not_inherit_the_layers(papers_network):
+    class Squared(type(papers_network)):
+        def forward(self, z):
+            return super().forward(z) ** 2
+
+    f = Squared(16, (64, 48), dropout=0.1).double()
+    x, reference = np.random.default_rng(1).normal(size=(2, 16))
+    reference[10:] = x[10:]
+    assert np.allclose(insdel.Lattice.evaluate(f, x, reference).values, next(plain(f, x, reference)).values, atol=1e-12)
+
+
+@pytest.mark.parametrize("steps", [20, 500])
+@pytest.mark.parametrize("method", ["integrated_gradients", "kernel_shap", "deeplift", "vanilla_grad", "occlusion"])
+def test_two_outputs_are_refused_everywhere_in_the_same_words(method, steps):
+    f = nn.Sequential(nn.Linear(12, 20), nn.ReLU(), nn.Linear(20, 8), nn.ReLU(), nn.Linear(8, 2))
+    options = {"steps": steps} if method == "integrated_gradients" else {}
+    x, reference = np.random.default_rng(1).normal(size=(2, 3, 12))
+    with pytest.raises(ValueError, match=r"one number per point: \d+ points gave an output of shape \(\d+, 2\)"):
+        insdel.explain(method, f, x, reference, **options)
+
+
+def test_one_output_of_several_is_folded_and_right():
+    torch.manual_seed(0)
+    both = nn.Sequential(nn.Linear(12, 20), nn.ReLU(), nn.Linear(20, 8), nn.ReLU(), nn.Linear(8, 2)).double()
+    x, reference = np.random.default_rng(1).normal(size=(2, 12))
+    f = insdel.output(both, 1)
+    assert fold.Fold.of(f) is not None
+    values = insdel.Lattice.evaluate(f, x, reference).values
+    assert np.allclose(values, next(plain(lambda z: both(z)[:, 1], torch.tensor(x), torch.tensor(reference))).values)
+    folded, by_chunks = (insdel.explain("integrated_gradients", f, x, reference, **o) for o in ({}, {"chunk": 99}))
+    assert np.allclose(folded, by_chunks, rtol=0, atol=1e-12)

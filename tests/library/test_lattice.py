@@ -257,3 +257,24 @@ def test_other_bad_input_is_refused():
         Lattice(np.zeros(3), (0, 1), 2)
 
 
+
+
+def test_lattices_are_compared_by_what_they_hold():
+    x, reference = np.random.default_rng(0).normal(size=(2, 3))
+    f = lambda z: z[:, 0] * z[:, 1] + z[:, 2]  # noqa: E731
+    one = insdel.Lattice.evaluate(f, x, reference)
+    assert one == insdel.Lattice.evaluate(f, x, reference) == insdel.Lattice.evaluate(f, torch.tensor(x), reference)
+    assert one != insdel.Lattice.evaluate(f, reference, x)
+    assert one != insdel.Lattice(one.values, one.players, 4)
+    assert one != "a lattice" and one in [one]
+
+
+def test_seventy_players_are_refused_whatever_the_limit():
+    f = lambda z: z.sum(1)  # noqa: E731
+    for call in (
+        lambda: insdel.Lattice.evaluate(f, np.zeros(70), np.ones(70), max_features=70),
+        lambda: insdel.explain("kernel_shap", f, np.zeros(70), np.ones(70), max_features=70),
+        lambda: insdel.explain("banzhaf", f, np.zeros(70), np.ones(70), max_features=100),
+    ):
+        with pytest.raises(ValueError, match=r"differs in 70 features.*the limit is 2\*\*40"):
+            call()

@@ -160,3 +160,10 @@ def test_two_thousand_events_differ_as_the_paper_counts():
     one = policies.one_to_one(x).differing
     assert set(one) == {14, 15, 16} and abs(one.mean() - 15) < 0.1
     assert (policies.average(x).differing == 16).all()
+
+
+def test_pairs_are_compared_by_what_they_hold():
+    points = np.random.default_rng(0).normal(size=(6, 3))
+    assert policies.one_to_one(points, seed=1) == policies.one_to_one(points, seed=1)
+    assert policies.one_to_one(points, seed=1) != policies.one_to_one(points, seed=2)
+    assert policies.one_to_one(points, seed=1) != policies.average(points)

@@ -6,13 +6,26 @@ libraries' scores, which say what x's own value adds compared with x′, come wi
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import torch
+import numpy as np
 
 from insdel.attribution import binary, deeplift, exact, gradients, kernel, lime, orders
-from insdel.attribution.registry import Method, check_options, feature_mask, find
-from insdel.evaluate import Array, Model, Pairs, Points, as_array, like, predict
+from insdel.attribution.coalitions import given
+from insdel.attribution.registry import Method, check_options, find, resolve
+from insdel.evaluate import (
+    Array,
+    Model,
+    Pairs,
+    Points,
+    as_array,
+    check_fitted_names,
+    like,
+    predict,
+    to_tensor,
+)
+from insdel.seeds import Seed, pair_seeds
 
 METHODS = {
     "kernel_shap": Method("Kernel SHAP", False, kernel.kernel_shap),
@@ -41,9 +54,9 @@ def explain(method: str, f: Model, x: Points, reference: Points, **options: Any)
     ----------
     method : a name in `METHODS`
     f : maps an (m, n) batch to m numbers; a torch module or function if the method needs gradients
-    x, reference : (n,) or (pairs, n)
+    x, reference : (n,) or (pairs, n); data frames are paired by the names of their columns
     **options : those of the method, `METHODS[method].options`; `chunk` (rows per model call) and
-        `progress` (show a bar) are common to most
+        `progress` (show a bar) are common to most; with `seed=s`, pair i draws its random numbers by (s, i)
 
     Returns
     -------
@@ -52,15 +65,23 @@ def explain(method: str, f: Model, x: Points, reference: Points, **options: Any)
     chosen = find(method, METHODS)
     check_options(method, chosen, options)
     pairs = Pairs.of(x, reference)
-    if options.get("binary") is not None:
-        options["binary"] = feature_mask(options["binary"], x, pairs.n)
-    return pairs.restore(chosen.run(f, pairs, **options))
+    check_fitted_names(f, pairs.names)
+    return pairs.restore(chosen.run(f, pairs, **resolve(options, x, pairs.n)))
+
+
+def seeded(
+    method: str, options: Mapping[str, Any], seed: Seed, pairs: Sequence[int] | np.ndarray
+) -> dict[str, Any]:
+    """Options with a seed of its own for each of the pairs with these numbers, if the method draws at all."""
+    if "seed" not in find(method, METHODS).options:
+        return dict(options)
+    return {**options, "seed": pair_seeds(options.get("seed", seed), pairs)}
 
 
 def completeness(f: Model, x: Points, reference: Points, attributions: Points) -> Array:
     """Σ_j A_j − (f(x′) − f(x)), per pair: 0 for a method that divides up the whole change; (pairs,)."""
     pairs = Pairs.of(x, reference)
-    total = torch.as_tensor(as_array(attributions, "attributions")).reshape(-1, pairs.n).sum(dim=1)
-    ends = [torch.as_tensor(predict(f, points)) for points in (x, reference)]
+    total = to_tensor(as_array(attributions, "attributions")).reshape(-1, pairs.n).sum(dim=1)
+    ends = [to_tensor(predict(f, points)) for points in given(pairs)]
     gap = total.cpu() - (ends[1] - ends[0]).reshape(-1).cpu()
     return like(gap[0] if pairs.single else gap, pairs.template)

@@ -14,13 +14,14 @@ from insdel.attribution.coalitions import choose
 from insdel.attribution.differentiate import Gradient
 from insdel.attribution.exact import shapley
 from insdel.attribution.gradients import STEPS, line_integral, quadrature
-from insdel.evaluate import Model, Pairs, chunk_rows, float64, progress_off
+from insdel.errors import UserError
+from insdel.evaluate import Model, Pairs, float64, in_batches, progress_off
 from insdel.lattice import MAX_FEATURES, UNCHANGED
 
 
 def _required(method: str, binary: Tensor | None) -> Tensor:
     if binary is None:
-        raise ValueError(
+        raise UserError(
             f"{method} needs binary=..., the features that take two values only: indices, a mask, or x's column names."
         )
     return binary
@@ -46,7 +47,7 @@ def ig_jump(
     """
     binary = _required("ig_jump", binary)
     if not 0 <= at <= 1:
-        raise ValueError(f"ig_jump jumps at a time between 0 and 1, but at is {at}.")
+        raise UserError(f"ig_jump jumps at a time between 0 and 1, but at is {at}.")
     moving = _moving(pairs, binary)
     if not len(moving):
         return shapley(f, pairs, max_features, chunk, progress)
@@ -109,7 +110,7 @@ class _Corners:
         self.bit = torch.where(self.flips, self.flips.cumsum(dim=1) - 1, UNCHANGED)
         largest = int(self.m.max())
         if largest > max_features:
-            raise ValueError(
+            raise UserError(
                 f"ig_interpolated needs 2**{largest} gradients per step for {largest} differing binary features; the "
                 f"limit is 2**{max_features}. Use ig_jump or integrated_gradients, or raise max_features."
             )
@@ -117,18 +118,22 @@ class _Corners:
     def integrate(self, nodes: Tensor, weights: Tensor, chunk: int | None, progress: bool | None) -> Tensor:
         """(pairs, n): Σ over nodes of weight × gradient of g × change."""
         x = self.gradient.x
-        result, start = float64(torch.zeros_like(x)), float64(self.gradient(x)[0])
+        result, size = float64(torch.zeros_like(x)), self.gradient.rows(chunk)
+        start = torch.cat(list(in_batches(len(x), size, lambda first, last: self.gradient(x[first:last])[0])))
         end = (len(nodes) << self.m).cumsum(dim=0)
         begin, total = torch.nn.functional.pad(end, (1, 0))[:-1], int(end[-1])
-        size = chunk_rows(x.shape[1], x.device, chunk)
+
+        def work(first: int, last: int) -> int:
+            rows = torch.arange(first, last, device=x.device)
+            pair = torch.searchsorted(end, rows, right=True)
+            node, subset = (rows - begin[pair]) >> self.m[pair], (rows - begin[pair]) & ((1 << self.m[pair]) - 1)
+            t, weight = nodes.to(x.device)[node], weights.to(x.device)[node]
+            result.index_add_(0, pair, weight[:, None] * self._share(pair, subset, t, start))
+            return last - first
+
         with tqdm(total=total, unit=" gradients", unit_scale=True, delay=2, disable=progress_off(progress)) as bar:
-            for first in range(0, total, size):
-                rows = torch.arange(first, min(first + size, total), device=x.device)
-                pair = torch.searchsorted(end, rows, right=True)
-                node, subset = (rows - begin[pair]) >> self.m[pair], (rows - begin[pair]) & ((1 << self.m[pair]) - 1)
-                t, weight = nodes.to(x.device)[node], weights.to(x.device)[node]
-                result.index_add_(0, pair, weight[:, None] * self._share(pair, subset, t, start))
-                bar.update(len(rows))
+            for count in in_batches(total, size, work):
+                bar.update(count)
         return result
 
     def _share(self, pair: Tensor, subset: Tensor, t: Tensor, start: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -24,10 +24,10 @@ def given(pairs: Pairs) -> tuple[Array, Array]:
 def choose(pairs: Pairs, index: Tensor) -> Pairs:
     """Return some of the pairs, by their (k,) numbers."""
     rows: Any = index.to(pairs.device) if isinstance(pairs.x, Tensor) else index.cpu().numpy()
-    return Pairs(pairs.x[rows], pairs.reference[rows], pairs.template, single=False)
+    return replace(pairs, x=pairs.x[rows], reference=pairs.reference[rows], single=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Group:
     """Pairs that differ in equally many features, so that their subsets fill a rectangle.
 

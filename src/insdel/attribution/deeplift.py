@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from insdel.attribution.differentiate import Gradient
-from insdel.evaluate import Model, Pairs, chunk_rows, eval_mode, float64, predict
+from insdel.errors import UserTypeError
+from insdel.evaluate import Model, Pairs, eval_mode, float64, in_batches, predict
 
 # Activations that act on each number by itself, as those that captum knows do: one rule fits all.
 ELEMENTWISE = (nn.PReLU, nn.ReLU6, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Mish, nn.Hardtanh, nn.Hardswish)
@@ -38,15 +39,18 @@ def deeplift(f: Model, pairs: Pairs, *, chunk: int | None = None) -> Tensor:
     attributions do not add up to f(x′) − f(x), because of an operation without a rule, it warns.
     """
     if not isinstance(f, nn.Module):
-        raise TypeError(
+        raise UserTypeError(
             "deeplift needs the layers and the gradient of f, so f must be a torch.nn.Module with its activations as "
             f"modules, but it is a {type(f).__name__}. For other models choose kernel_shap, occlusion or lime."
         )
     gradient = Gradient("deeplift", f, pairs)
-    size = chunk_rows(2 * pairs.n, gradient.x.device, chunk)
-    parts = zip(gradient.x.split(size), gradient.reference.split(size), strict=True)
-    result = torch.cat([_captum(f, x, reference) for x, reference in parts])
-    _warn_if_incomplete(f, gradient, result)
+    ends = [torch.as_tensor(predict(f, points, chunk)) for points in (gradient.x, gradient.reference)]
+
+    def work(start: int, stop: int) -> Tensor:
+        return _captum(f, gradient.x[start:stop], gradient.reference[start:stop])
+
+    result = torch.cat(list(in_batches(len(pairs), max(1, gradient.rows(chunk) // 2), work)))
+    _warn_if_incomplete(ends[1] - ends[0], ends[0], result)
     return result
 
 
@@ -59,10 +63,10 @@ def _captum(f: nn.Module, x: Tensor, reference: Tensor) -> Tensor:
         return -float64(DeepLift(f).attribute(inputs, reference.contiguous())).detach()
 
 
-def _warn_if_incomplete(f: nn.Module, gradient: Gradient, result: Tensor) -> None:
-    start, end = (torch.as_tensor(predict(f, points)).to(result.device) for points in (gradient.x, gradient.reference))
-    gap = (result.sum(dim=1) - (end - start)).abs()
-    if (gap > TOLERANCE * ((end - start).abs() + start.abs().mean())).any():
+def _warn_if_incomplete(change: Tensor, start: Tensor, result: Tensor) -> None:
+    change, start = change.to(result.device), start.to(result.device)
+    gap = (result.sum(dim=1) - change).abs()
+    if (gap > TOLERANCE * (change.abs() + start.abs().mean())).any():
         warnings.warn(
             f"deeplift's attributions miss f(x′) − f(x) by up to {float(gap.max()):.3g}: f has operations without a "
             "rule, such as activations called as functions. Make them modules, one each, or use integrated_gradients.",

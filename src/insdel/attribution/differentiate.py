@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from insdel.evaluate import BatchModel, Model, Pairs, eval_mode, float64
+from insdel.errors import UserError, UserTypeError
+from insdel.evaluate import BatchModel, Model, Pairs, chunk_rows, eval_mode, float64, one_per_point, out_of_memory
 from insdel.fold import Fold
 
 
@@ -18,19 +19,23 @@ class Gradient:
     """
 
     def __init__(self, method: str, f: Model, pairs: Pairs) -> None:
-        self.method, self.f, self.model = method, f, BatchModel(f, pairs.template)
+        self.method, self.f, self.model = method, f, BatchModel(f, pairs.template, pairs.names)
         points = pairs.on(self.model)
         if not isinstance(points.x, Tensor) or not isinstance(points.reference, Tensor):
-            raise TypeError(f"{method} needs points made of numbers, but their type is {points.x.dtype}.")
+            raise UserTypeError(f"{method} needs points made of numbers, but their type is {points.x.dtype}.")
         kind = points.x.dtype if points.x.is_floating_point() else torch.float64
         self.x, self.reference = points.x.to(kind), points.reference.to(kind)
         self.fold = Fold.of(f) if self.x.device.type == "cpu" else None
+
+    def rows(self, chunk: int | None) -> int:
+        """Points whose gradients are computed together."""
+        return chunk_rows(self.x.shape[1], self.x.device, chunk, self.model.width)
 
     def __call__(self, points: Tensor) -> tuple[Tensor, Tensor]:
         """Return f, (m,), and ∇f, (m, n), in float64."""
         z = points.detach().requires_grad_(True)
         with torch.enable_grad(), eval_mode(self.f):
-            output = self._output(z)
+            output = one_per_point(self._output(z), len(points))
             (gradient,) = torch.autograd.grad(output.sum(), z)
         self.check(gradient)
         return self.model.checked(output, len(points)), float64(gradient)
@@ -38,13 +43,13 @@ class Gradient:
     def check(self, gradient: Tensor) -> None:
         """Refuse gradients with infinity or NaN."""
         if not torch.isfinite(gradient).all():
-            raise ValueError(f"{self.method} needs a finite gradient, but that of f is not finite at every point.")
+            raise UserError(f"{self.method} needs a finite gradient, but that of f is not finite at every point.")
 
     def _output(self, z: Tensor) -> Tensor:
         try:
             output: Any = self.f(z)
         except Exception as error:
-            if isinstance(self.f, torch.nn.Module):
+            if isinstance(self.f, torch.nn.Module) or out_of_memory(error):
                 raise
             raise self._refusal(f"f cannot be called on tensors that record gradients ({error})") from error
         if not isinstance(output, Tensor):
@@ -53,8 +58,8 @@ class Gradient:
             raise self._refusal("f's output does not depend on its input in a way that torch can differentiate")
         return output
 
-    def _refusal(self, found: str) -> TypeError:
-        return TypeError(
+    def _refusal(self, found: str) -> UserTypeError:
+        return UserTypeError(
             f"{self.method} needs the gradient of f, but {found}. Pass a torch module or a function made of torch "
             "operations, or choose a method without gradients, such as kernel_shap, occlusion or lime."
         )

@@ -10,8 +10,10 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from insdel.attribution.differentiate import Gradient
-from insdel.evaluate import Model, Pairs, chunk_rows, float64, progress_off
-from insdel.fold_line import mean_gradient
+from insdel.errors import UserError
+from insdel.evaluate import CHUNK_ELEMENTS, Model, Pairs, float64, in_batches, progress_off
+from insdel.fold import mean_gradient
+from insdel.seeds import Seed, generators
 
 STEPS = 500  # the paper's number of points
 RULES = ("riemann_middle", "riemann_left", "riemann_right", "riemann_trapezoid", "gauss_legendre")
@@ -22,9 +24,9 @@ NEARLY_ZERO = -1e-4  # the paper's stand-in for the zeros of binary features
 def quadrature(rule: str, steps: int) -> tuple[Tensor, Tensor]:
     """Nodes in [0, 1] and weights that add up to 1, (steps,) each; "left" is the end at x."""
     if rule not in RULES:
-        raise ValueError(f"rule must be one of {', '.join(RULES)}, but it is {rule!r}.")
+        raise UserError(f"rule must be one of {', '.join(RULES)}, but it is {rule!r}.")
     if steps < 1 or (rule == "riemann_trapezoid" and steps < 2):
-        raise ValueError(f"{rule} needs at least {1 + (rule == 'riemann_trapezoid')} steps, but steps is {steps}.")
+        raise UserError(f"{rule} needs at least {1 + (rule == 'riemann_trapezoid')} steps, but steps is {steps}.")
     if rule == "gauss_legendre":
         nodes, weights = np.polynomial.legendre.leggauss(steps)
         return torch.from_numpy((nodes + 1) / 2), torch.from_numpy(weights / 2)
@@ -75,13 +77,16 @@ def _mean_gradient(
     sums = float64(torch.zeros_like(start))
     t = nodes.expand(pairs, k).reshape(-1, 1).to(start.dtype).to(start.device)
     weight = weights.expand(pairs, k).reshape(-1, 1).to(sums.device)
-    size = chunk_rows(start.shape[1], start.device, chunk)
-    for first in range(0, pairs * k, size):
-        rows = torch.arange(first, min(first + size, pairs * k), device=start.device)
+
+    def work(first: int, last: int) -> int:
+        rows = torch.arange(first, last, device=start.device)
         pair = rows // k
         _, slope = gradient(start[pair] + t[rows] * (end[pair] - start[pair]))
         sums.index_add_(0, pair.to(sums.device), weight[rows.to(sums.device)] * slope)
-        done(len(rows))
+        return last - first
+
+    for count in in_batches(pairs * k, gradient.rows(chunk), work):
+        done(count)
     return sums
 
 
@@ -109,7 +114,7 @@ def gradient_shap(
     *,
     samples: int = 50,
     deviation: float = 0.0,
-    seed: int = 0,
+    seed: Seed = 0,
     chunk: int | None = None,
     progress: bool | None = False,
 ) -> Tensor:
@@ -117,31 +122,31 @@ def gradient_shap(
 
     With x′ as the only reference this is integrated gradients by Monte Carlo. `deviation` is that
     of normal noise added to x for each sample, as in captum's GradientShap; with noise the
-    attributions add up to f(x′) − f(x) only roughly.
+    attributions add up to f(x′) − f(x) only roughly. Pair i draws by (`seed`, i).
     """
     if samples < 1 or deviation < 0:
-        raise ValueError(f"gradient_shap needs samples ≥ 1 and deviation ≥ 0; found {samples} and {deviation}.")
-    gradient, (times, noise) = Gradient("gradient_shap", f, pairs), np.random.default_rng(seed).spawn(2)
-    total = float64(torch.zeros_like(gradient.x))
-    at_once = max(1, chunk_rows(pairs.n, gradient.x.device, chunk) // len(pairs))
-    for first in range(0, samples, at_once):
-        count = min(at_once, samples - first)
-        start, end = gradient.x.repeat(count, 1), gradient.reference.repeat(count, 1)
-        nodes = torch.from_numpy(times.random((len(start), 1)))
+        raise UserError(f"gradient_shap needs samples ≥ 1 and deviation ≥ 0; found {samples} and {deviation}.")
+    gradient, draws = Gradient("gradient_shap", f, pairs), generators(seed, len(pairs))
+    result = float64(torch.zeros_like(gradient.x))
+    for some in torch.arange(len(pairs)).split(max(1, CHUNK_ELEMENTS // (samples * pairs.n))):
+        times, noise = zip(*(draws[p].spawn(2) for p in some.tolist()), strict=True)
+        nodes = torch.from_numpy(np.concatenate([g.random((samples, 1)) for g in times]))
+        start, end = (part[some].repeat_interleave(samples, dim=0) for part in (gradient.x, gradient.reference))
         if deviation:
-            start = start + torch.from_numpy(deviation * noise.standard_normal(start.shape)).to(start)
+            shift = np.concatenate([g.standard_normal((samples, pairs.n)) for g in noise])
+            start = start + torch.from_numpy(deviation * shift).to(start)
         parts = line_integral(gradient, start, end, nodes, torch.ones_like(nodes), chunk, progress)
-        total += parts.reshape(count, *total.shape).sum(dim=0)
-    return total / samples
+        result[some] = parts.reshape(len(some), samples, -1).mean(dim=1)
+    return result
 
 
 def _gradient_at_x(
     method: str, f: Model, pairs: Pairs, chunk: int | None, progress: bool | None
 ) -> tuple[Tensor, Tensor]:
     gradient = Gradient(method, f, pairs)
-    size = chunk_rows(pairs.n, gradient.x.device, chunk)
-    chunks = tqdm(gradient.x.split(size), unit=" batches", delay=2, disable=progress_off(progress))
-    return float64(gradient.x), torch.cat([gradient(points)[1] for points in chunks])
+    parts = in_batches(len(pairs), gradient.rows(chunk), lambda start, stop: gradient(gradient.x[start:stop])[1])
+    chunks = tqdm(parts, unit=" batches", delay=2, disable=progress_off(progress))
+    return float64(gradient.x), torch.cat(list(chunks))
 
 
 def vanilla_grad(f: Model, pairs: Pairs, *, chunk: int | None = None, progress: bool | None = False) -> Tensor:

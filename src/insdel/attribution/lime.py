@@ -8,7 +8,9 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from insdel.attribution.coalitions import Group, choose, coalition_values, given
-from insdel.evaluate import Model, Pairs, Points, as_points, predict, progress_off
+from insdel.errors import UserError, UserTypeError
+from insdel.evaluate import Model, Pairs, Points, as_points, predict, progress_off, to_tensor
+from insdel.seeds import Seed, generators, pair_seeds
 
 BLOCK = 2**22  # entries of a block of masks
 
@@ -20,7 +22,7 @@ def lime(
     samples: int = 25,
     alpha: float = 0.01,
     width: float = 1.0,
-    seed: int = 0,
+    seed: Seed = 0,
     chunk: int | None = None,
     progress: bool | None = False,
 ) -> Tensor:
@@ -29,15 +31,17 @@ def lime(
     The estimator of captum's Lime with its defaults, the hybrids of all pairs evaluated together:
     every feature (unchanged ones too) keeps x's value with probability 1/2, hybrids weigh
     exp(−δ² / 2 width²) with δ = 1 − cos(x, hybrid), and the Lasso's penalty is `alpha`. As `alpha`
-    is not relative, the result depends on the unit of f's output.
+    is not relative, the result depends on the unit of f's output. Pair i draws by (`seed`, i).
     """
     if samples < 2 or alpha < 0 or width <= 0:
-        raise ValueError(f"lime needs samples ≥ 2, alpha ≥ 0 and width > 0; found {samples}, {alpha} and {width}.")
-    generator, result = np.random.default_rng(seed), torch.zeros(len(pairs), pairs.n, dtype=torch.float64)
+        raise UserError(f"lime needs samples ≥ 2, alpha ≥ 0 and width > 0; found {samples}, {alpha} and {width}.")
+    if not isinstance(pairs.x, Tensor):
+        raise UserTypeError(f"lime needs points made of numbers, but their type is {pairs.x.dtype}.")
+    draws, result = generators(seed, len(pairs)), torch.zeros(len(pairs), pairs.n, dtype=torch.float64)
     blocks = torch.arange(len(pairs)).split(max(1, BLOCK // (samples * pairs.n)))
     for index in tqdm(blocks, unit=" blocks", delay=2, disable=progress_off(progress)):
-        keep = torch.from_numpy(generator.random((len(index), samples, pairs.n), dtype=np.float32) < 0.5)
-        result[index] = lime_fit(f, pairs, index, keep, alpha, width, chunk)
+        keys = np.stack([draws[p].random((samples, pairs.n), dtype=np.float32) for p in index.tolist()])
+        result[index] = lime_fit(f, pairs, index, torch.from_numpy(keys < 0.5), alpha, width, chunk)
     return result
 
 
@@ -75,7 +79,7 @@ def lime_tabular(
     background: Points | None = None,
     binary: Tensor | None = None,
     samples: int = 5000,
-    seed: int = 0,
+    seed: Seed = 0,
     chunk: int | None = None,
     progress: bool | None = False,
 ) -> Tensor:
@@ -83,19 +87,28 @@ def lime_tabular(
 
     It draws points from the distribution of the `background` rows, (m, n), cuts features into
     quartiles (`binary` ones are categories) and regresses f on sharing x's quartile. x′ plays no
-    part. Library defaults, except that all features are kept, not the ten largest.
+    part. Library defaults, except that all features are kept, not the ten largest. Pair i draws by (`seed`, i).
     """
     from lime.lime_tabular import LimeTabularExplainer
 
     if background is None:
-        raise ValueError("lime_tabular needs background=..., rows (m, n) that show how the features are distributed.")
-    rows = np.asarray(as_points(background, "background"), dtype=np.float64).reshape(-1, pairs.n)
-    points = np.asarray(given(pairs)[0], dtype=np.float64)
+        raise UserError("lime_tabular needs background=..., rows (m, n) that show how the features are distributed.")
+    rows, points = (_rows(part, name) for part, name in ((background, "background"), (given(pairs)[0], "x")))
     categories = [] if binary is None else torch.nonzero(binary)[:, 0].tolist()
-    explainer = LimeTabularExplainer(rows, mode="regression", categorical_features=categories, random_state=seed)
+    state = np.random.RandomState(0)
+    explainer = LimeTabularExplainer(rows, mode="regression", categorical_features=categories, random_state=state)
     result = torch.zeros(len(pairs), pairs.n, dtype=torch.float64)
-    for p, x in enumerate(tqdm(points, unit=" pairs", delay=2, disable=progress_off(progress))):
-        found = explainer.explain_instance(x, lambda z: predict(f, z, chunk), num_features=pairs.n, num_samples=samples)
+    for p, own in enumerate(tqdm(pair_seeds(seed, len(pairs)), unit=" pairs", delay=2, disable=progress_off(progress))):
+        state.seed(np.random.SeedSequence(own.tolist()).generate_state(4))
+        found = explainer.explain_instance(
+            points[p], lambda z: np.asarray(predict(f, z, chunk)), num_features=pairs.n, num_samples=samples
+        )
         for feature, coefficient in found.local_exp[1]:  # under 0 the package keeps them with the sign turned
             result[p, feature] = -coefficient
     return result
+
+
+def _rows(values: Points, name: str) -> np.ndarray:
+    """Rows as the float64 array that the package computes with, (m, n)."""
+    rows = to_tensor(as_points(values, name)).cpu().double().numpy()
+    return rows.reshape(-1, rows.shape[-1])

@@ -8,13 +8,16 @@ from torch import Tensor
 
 from insdel.attribution.coalitions import coalition_values, given, groups
 from insdel.curves import check_mode
+from insdel.errors import UserError
 from insdel.evaluate import Model, Pairs, hybrid_values, predict
 from insdel.lattice import LATTICE_MODES
+from insdel.seeds import Seed, generators
 
 
-def random(f: Model, pairs: Pairs, *, seed: int = 0) -> Tensor:
-    """Random numbers, so that every order is as likely as any other."""
-    return torch.from_numpy(np.random.default_rng(seed).standard_normal((len(pairs), pairs.n)))
+def random(f: Model, pairs: Pairs, *, seed: Seed = 0) -> Tensor:
+    """Random numbers, so that every order is as likely as any other; pair i draws by (seed, i)."""
+    drawn = [generator.standard_normal(pairs.n) for generator in generators(seed, len(pairs))]
+    return torch.from_numpy(np.stack(drawn))
 
 
 def _values_with(
@@ -47,22 +50,23 @@ def shapley_sampling(
     pairs: Pairs,
     *,
     permutations: int = 25,
-    seed: int = 0,
+    seed: Seed = 0,
     chunk: int | None = None,
     progress: bool | None = False,
 ) -> Tensor:
     """Shapley values as the mean gain of each feature over random orders of the differing ones.
 
     `permutations` (d − 1) evaluations for d differing features, and two for the ends; unbiased and
-    complete whatever their number.
+    complete whatever their number. Pair i draws by (`seed`, i).
     """
     if permutations < 1:
-        raise ValueError(f"shapley_sampling needs at least 1 permutation, but permutations is {permutations}.")
-    generator, result = np.random.default_rng(seed), torch.zeros(len(pairs), pairs.n, dtype=torch.float64)
+        raise UserError(f"shapley_sampling needs at least 1 permutation, but permutations is {permutations}.")
+    draws, result = generators(seed, len(pairs)), torch.zeros(len(pairs), pairs.n, dtype=torch.float64)
     changed = torch.nonzero(pairs.differing().cpu().any(dim=1))[:, 0]
     for group in groups(pairs, changed, permutations * pairs.n):
         k, d = group.players.shape
-        position = torch.from_numpy(generator.random((k, permutations, d)).argsort(axis=2))
+        keys = np.stack([draws[p].random((permutations, d)) for p in group.index.tolist()])
+        position = torch.from_numpy(keys.argsort(axis=2))
         masks = position[:, :, None] <= torch.arange(d - 1)[:, None]  # after step s: players placed up to s
         ends = torch.tensor([[False] * d, [True] * d]).expand(k, -1, -1)
         values = coalition_values(f, group, torch.cat([ends, masks.reshape(k, -1, d)], dim=1), chunk, progress).cpu()

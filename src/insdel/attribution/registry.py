@@ -12,6 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from insdel.errors import UserError, UserTypeError
+from insdel.evaluate import aligned, feature_names
+
 
 @dataclass(frozen=True)
 class Method:
@@ -47,7 +50,7 @@ def find(method: str, methods: Mapping[str, Method]) -> Method:
     """Return the method of that name."""
     if method not in methods:
         known = list(methods)
-        raise ValueError(f"unknown method {method!r}.{_nearest(method, known)} Known methods: {', '.join(known)}.")
+        raise UserError(f"unknown method {method!r}.{_nearest(method, known)} Known methods: {', '.join(known)}.")
     return methods[method]
 
 
@@ -57,7 +60,17 @@ def check_options(name: str, method: Method, options: Mapping[str, Any]) -> None
     for option in options:
         if option not in known:
             hint = _nearest(option, known)
-            raise TypeError(f"{name} has no option {option!r}.{hint} Its options: {', '.join(known)}.")
+            raise UserTypeError(f"{name} has no option {option!r}.{hint} Its options: {', '.join(known)}.")
+
+
+def resolve(options: Mapping[str, Any], x: Any, n: int) -> dict[str, Any]:
+    """Return options with features and columns that are named as in the data frame x by their places."""
+    chosen = dict(options)
+    if chosen.get("background") is not None:
+        chosen["background"] = aligned(chosen["background"], feature_names(x), "background")
+    if chosen.get("binary") is not None:
+        chosen["binary"] = feature_mask(chosen["binary"], x, n)
+    return chosen
 
 
 def feature_mask(chosen: Any, x: Any, n: int) -> Tensor:
@@ -69,10 +82,10 @@ def feature_mask(chosen: Any, x: Any, n: int) -> Tensor:
     if values.dtype.kind in "UO" and len(values):
         unknown = [str(v) for v in values if str(v) not in names]
         if unknown:
-            raise ValueError(f"binary names {', '.join(unknown)}, but x has {_columns(names)}. Pass indices or a mask.")
+            raise UserError(f"binary names {', '.join(unknown)}, but x has {_columns(names)}. Pass indices or a mask.")
         values = np.array([names.index(str(v)) for v in values])
     if len(values) and (values.dtype.kind not in "iu" or values.min() < -n or values.max() >= n):
-        raise ValueError(f"binary must hold indices below n = {n}, or be a mask of {n} booleans; found {list(values)}.")
+        raise UserError(f"binary must hold indices below n = {n}, or be a mask of {n} booleans; found {list(values)}.")
     mask = torch.zeros(n, dtype=torch.bool)
     mask[values.astype(np.int64)] = True
     return mask

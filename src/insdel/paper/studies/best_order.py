@@ -42,7 +42,7 @@ from insdel.store import Store, code_hash, model_hash, short_hash
 METHODS = (*PAPER_METHODS, "banzhaf", "occlusion", "greedy")
 BEST = {f"best_{mode}": mode for mode in LATTICE_MODES}  # rankings that are best in one mode, scored in all
 LEVELS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
-CHUNK = 32  # pairs per checkpoint, as in `compare`: LIME and random orders draw the same numbers
+CHUNK = 32  # pairs per checkpoint
 PARTS = ("areas", "pairs", "orders")
 
 
@@ -109,7 +109,7 @@ def _chunk(
     small = np.flatnonzero((x != reference).sum(axis=1) <= MAX_FEATURES)
     x, reference, rows = x[small], reference[small], []
     shared = list(lattices(f, x, reference, progress=False)) if len(small) else []
-    scores = {method: _attributions(method, f, x, reference, first, plan, shared) for method in plan.methods}
+    scores = {method: _attributions(method, f, x, reference, first + small, plan, shared) for method in plan.methods}
     for k, lattice in enumerate(shared):
         own = {method: found[k] for method, found in scores.items()}
         rows.append(_pair(lattice, own, first + int(small[k]), [plan.seed, first + int(small[k])], orders))
@@ -117,12 +117,12 @@ def _chunk(
 
 
 def _attributions(
-    method: str, f: Model, x: np.ndarray, reference: np.ndarray, first: int, plan: Plan, shared: list[Lattice]
+    method: str, f: Model, x: np.ndarray, reference: np.ndarray, pairs: np.ndarray, plan: Plan, shared: list[Lattice]
 ) -> np.ndarray:
-    """Attributions of a method, (pairs, n): from the lattice where they follow from it."""
+    """Attributions of a method for the pairs with these numbers, (pairs, n): from the lattice where they follow."""
     if plan.exact(method) or not shared:
         return np.array([np.asarray(EXACT[method](lattice)) for lattice in shared])
-    return np.asarray(explain(method, f, x, reference, **plan.method_options(method, first)))
+    return np.asarray(explain(method, f, x, reference, **plan.method_options(method, pairs)))
 
 
 Rows = list[dict[str, Any]]

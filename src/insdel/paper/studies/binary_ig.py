@@ -29,6 +29,7 @@ from insdel.lattice import Lattice, lattices, subset_sizes
 from insdel.paper import networks, results
 from insdel.paper.records.clock import Clock
 from insdel.paper.studies.experiments import Experiment, prepare
+from insdel.seeds import pair_seeds
 from insdel.store import Store, code_hash, model_hash, short_hash
 
 TITLES = {
@@ -58,18 +59,18 @@ class Plan:
     largest: int = 16
     seed: int = 0
 
-    def methods(self, binary: np.ndarray, first: int = 0) -> dict[str, tuple[str, dict[str, Any]]]:
+    def methods(self, binary: np.ndarray, pairs: np.ndarray | None = None) -> dict[str, tuple[str, dict[str, Any]]]:
         """Return name → method and options for `explain`.
 
         binary : an (n,) mask
-        first : number of the chunk's first pair, so that every chunk draws samples of its own
+        pairs : the numbers of the pairs, by which each draws samples of its own (default: 0, 1, …)
         """
-        drawn = int(np.random.SeedSequence([self.seed, first]).generate_state(1)[0])
+        seed = self.seed if pairs is None else pair_seeds(self.seed, pairs)
         return {
             "casting": ("integrated_gradients", {"steps": self.steps}),
             "interpolating": ("ig_interpolated", {"binary": binary, "steps": self.nodes}),
             "jumping": ("ig_jump", {"binary": binary, "steps": self.steps}),
-            "sampled": ("kernel_shap", {"samples": self.samples, "seed": drawn}),
+            "sampled": ("kernel_shap", {"samples": self.samples, "seed": seed}),
             "exact": ("kernel_shap", {}),
         }
 
@@ -127,7 +128,7 @@ def study(
     for first in tqdm(starts, unit=" chunks", disable=progress_off(progress)):
         if not store.has(first):
             part = kept[first : first + chunk]
-            rows = _chunk(f, x[part], reference[part], mask, plan, first)
+            rows = _chunk(f, x[part], reference[part], mask, plan, part)
             store.put(first, rows.assign(pair=part[rows["pair"]]))
     return pd.concat([store.get(first) for first in starts], ignore_index=True)
 
@@ -142,15 +143,15 @@ def _identity(
 
 
 def _chunk(
-    f: Model, x: np.ndarray, reference: np.ndarray, mask: np.ndarray, plan: Plan, first: int
+    f: Model, x: np.ndarray, reference: np.ndarray, mask: np.ndarray, plan: Plan, pairs: np.ndarray
 ) -> pd.DataFrame:
-    """Rows of some pairs, numbered from 0."""
+    """Rows of some pairs, numbered from 0; `pairs` are their numbers in the whole."""
     shared = list(lattices(f, x, reference, progress=False))
     exact = np.stack([np.asarray(lattice.shapley()) for lattice in shared])
     differing = x != reference
     bends = bend(f, x, reference, mask)
     parts = []
-    for name, (method, options) in plan.methods(mask, first).items():
+    for name, (method, options) in plan.methods(mask, pairs).items():
         counted, start = Counted(f), time.perf_counter()
         found = np.asarray(explain(method, counted, x, reference, **options))
         spent = {"seconds": (time.perf_counter() - start) / len(x), "bend": bends}

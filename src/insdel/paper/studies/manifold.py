@@ -19,7 +19,7 @@ import torch
 from tqdm.auto import tqdm
 
 from insdel import policies
-from insdel.attribution import explain
+from insdel.attribution import explain, seeded
 from insdel.curves import MODES, abc, curve, order
 from insdel.evaluate import progress_off
 from insdel.lattice import Lattice, lattices
@@ -186,8 +186,9 @@ def _orders(
     if method == "kernel_shap":
         found = np.stack([np.asarray(lattice.shapley()) for lattice in shared])
     else:
-        options = {**experiment.options.get(method, {}), **({"seed": seed + part.start} if method == "random" else {})}
         x, reference = experiment.pairs.x[part], experiment.pairs.reference[part]
+        numbers = range(part.start, part.start + len(x))
+        options = seeded(method, experiment.options.get(method, {}), seed, numbers)
         found = np.asarray(explain(method, experiment.model, x, reference, **options))
     return {mode: np.asarray(order(found, mode)) for mode in MODES}
 
