@@ -28,6 +28,7 @@ book: $(READY)  ## build the book (PROFILE=smoke|quick|paper)
 test: $(READY)  ## style, types and tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest
 
 bench: $(READY)  ## side by side with shap, shapiq and captum, as ratios

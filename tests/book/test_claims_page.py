@@ -9,6 +9,7 @@ import pytest
 from conftest import ROOT
 
 from insdel.book.pages import claims as page
+from insdel.book.pages import derive
 from insdel.paper.claims import CLAIMS, HOLDS, VERDICTS, Figure, Finding
 from insdel.paper.claims.sentences import HEADLINES, SENTENCES
 from insdel.paper.claims.verdict import WORDS, above
@@ -86,11 +87,11 @@ def test_pages_are_derived_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "build" / "cache").mkdir(parents=True)
     (tmp_path / "stage" / "book").mkdir(parents=True)
     calls = []
-    monkeypatch.setattr(page, "derive", lambda claims: calls.append(1) or {c.id: Finding(HOLDS, "") for c in claims})
+    monkeypatch.setattr(derive, "derive", lambda claims: calls.append(1) or {c.id: Finding(HOLDS, "") for c in claims})
     for _ in range(2):
         for name, text in {"claims": "% claims: counts", "errata": "% errata: typographic"}.items():
             (tmp_path / "stage" / "book" / f"{name}.md").write_text(text)
-        page.pages(tmp_path, tmp_path / "stage", [])
+        derive.write_pages(tmp_path, tmp_path / "stage", [])
     assert len(calls) == 1
     assert "✓ holds" in (tmp_path / "stage" / "book" / "claims.md").read_text()
     assert "depsite" in (tmp_path / "stage" / "book" / "errata.md").read_text()

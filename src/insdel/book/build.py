@@ -170,9 +170,9 @@ def _stage_derived(root: Path, folder: Path, staged: Iterable[str]) -> None:
     """Fill in the pages of claims and errata, if this book lists them."""
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     if "book/claims" in set(toc_files(toc)):
-        from insdel.book.pages.claims import pages  # the checks need most of the package
+        from insdel.book.pages.derive import write_pages  # the checks need most of the package
 
-        pages(root, folder, sorted(staged))
+        write_pages(root, folder, sorted(staged))
 
 
 def keep_files(toc: Any, folder: Path) -> Any:

@@ -15,10 +15,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from insdel.book.twins import KERNEL
 from insdel.course.exercises import CHAPTERS, EXERCISES, TOPICS, Exercise, draw
 from insdel.course.exercises.base import BEGIN
 
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 SETUP = """\
 from collections.abc import Callable, Sequence
 from itertools import combinations, permutations, product

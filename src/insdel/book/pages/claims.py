@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from insdel.book.cache import folder_hash
-from insdel.paper import results
-from insdel.paper.claims import CLAIMS, VERDICTS, Claim, Figure, Finding, derive
+from insdel.paper.claims import CLAIMS, VERDICTS, Claim, Figure, Finding
 from insdel.paper.claims.sentences import HEADLINES, SENTENCES, Sentence
 from insdel.paper.claims.verdict import LEVEL, LIMITS, WORDS
 
@@ -192,29 +188,3 @@ def number(value: float | None, se: float | None = None) -> str:
 def plain(text: str) -> str:
     """Markdown as a terminal shows it: references by their words, no dollar signs."""
     return re.sub(r"\{ref\}`([^<`]+?) <[^>]+>`", r"\1", text).replace("$", "").replace("`", "")
-
-
-def pages(root: Path, folder: Path, staged: Collection[str]) -> None:
-    """Write the pages that are derived from recorded results, the claims and the errata, into a staging tree.
-
-    Parameters
-    ----------
-    root : of the repository, whose build/cache keeps what was derived from the same records by the same code
-    folder : of the staging tree; its book/ holds the texts that are filled in
-    staged : names of the chapters in this build
-    """
-    from insdel.book.pages.errata import errata_page
-
-    makers = {
-        "claims": lambda text: claims_page(text, derive(CLAIMS), staged),
-        "errata": errata_page,
-    }
-    state = [folder_hash(Path(__file__).resolve().parents[2]), folder_hash(results.folder()), *sorted(staged)]
-    for name, make in makers.items():
-        page = folder / "book" / f"{name}.md"
-        text = page.read_text(encoding="utf-8")
-        key = hashlib.sha256("\n".join([*state, text]).encode()).hexdigest()[:24]
-        kept = root / "build" / "cache" / f"{name}-{key}.md"
-        if not kept.is_file():
-            results.replace(kept, make(text))
-        page.write_text(kept.read_text(encoding="utf-8"), encoding="utf-8")

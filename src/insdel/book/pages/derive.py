@@ -1,0 +1,38 @@
+"""The pages that are derived from records: the claims and the errata, made again when code or records change."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from pathlib import Path
+
+from insdel.book.cache import folder_hash
+from insdel.book.pages.claims import claims_page
+from insdel.book.pages.errata import errata_page
+from insdel.paper import results
+from insdel.paper.claims import CLAIMS, derive
+from insdel.store import replace
+
+
+def write_pages(root: Path, folder: Path, staged: Collection[str]) -> None:
+    """Write the pages that are derived from recorded results, the claims and the errata, into a staging tree.
+
+    Parameters
+    ----------
+    root : of the repository, whose build/cache keeps what was derived from the same records by the same code
+    folder : of the staging tree; its book/ holds the texts that are filled in
+    staged : names of the chapters in this build
+    """
+    makers = {
+        "claims": lambda text: claims_page(text, derive(CLAIMS), staged),
+        "errata": errata_page,
+    }
+    state = [folder_hash(Path(__file__).resolve().parents[2]), folder_hash(results.folder()), *sorted(staged)]
+    for name, make in makers.items():
+        page = folder / "book" / f"{name}.md"
+        text = page.read_text(encoding="utf-8")
+        key = hashlib.sha256("\n".join([*state, text]).encode()).hexdigest()[:24]
+        kept = root / "build" / "cache" / f"{name}-{key}.md"
+        if not kept.is_file():
+            replace(kept, make(text))
+        page.write_text(kept.read_text(encoding="utf-8"), encoding="utf-8")
