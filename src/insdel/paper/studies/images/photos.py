@@ -97,13 +97,19 @@ def _eight_bits(picture: Image.Image) -> Image.Image:
     return Image.fromarray((np.clip(values / top, 0, 1) * 255).round().astype(np.uint8))
 
 
-def crop(picture: Image.Image, resize: int, size: int) -> Image.Image:
-    """Bring the shorter side to `resize` pixels (bicubic) and cut out the central `size` × `size`."""
+def crop(picture: Image.Image, resize: int | None, size: int) -> Image.Image:
+    """Bring the shorter side to `resize` pixels (bicubic; None: as it is) and cut out the central `size` × `size`."""
     width, height = picture.size
     shorter = min(width, height)
-    scaled = picture.resize((resize * width // shorter, resize * height // shorter), Image.Resampling.BICUBIC)
-    left, top = (round((side - size) / 2) for side in scaled.size)
-    return scaled.crop((left, top, left + size, top + size))
+    if resize is not None:
+        picture = picture.resize((resize * width // shorter, resize * height // shorter), Image.Resampling.BICUBIC)
+    elif shorter < size:
+        raise ValueError(
+            f"cutting out {size} × {size} pixels needs a photo at least as large, but this one has {width} × {height}. "
+            "Let it be resized first."
+        )
+    left, top = (round((side - size) / 2) for side in picture.size)
+    return picture.crop((left, top, left + size, top + size))
 
 
 def to_tensor(picture: Image.Image) -> Tensor:

@@ -6,14 +6,15 @@ changing a pixel to the reference is A = −s.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from captum.attr import LayerIntegratedGradients
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
@@ -23,13 +24,16 @@ from insdel.paper.studies.images.classifier import Classifier
 from insdel.paper.studies.images.network import SameConv2d
 from insdel.paper.studies.images.walk import batch_size, noise
 
+GOLDEN = (5**0.5 - 1) / 2
+
 
 @dataclass(frozen=True)
 class Settings:
     """What a map may cost.
 
     baselines : pictures of Gaussian noise that integrated gradients are averaged over
-    steps : points of the Gauss–Legendre rule on the path from each
+    steps : points on the path from each; they are shifted from one to the next
+    scale : standard deviation of that noise, after normalising
     masks : random masks of RISE
     patch, stride : side of the square that occlusion covers, and its distance to the next
     batch : pictures per model call (default: what suits the device)
@@ -45,6 +49,7 @@ class Settings:
     batch: int | None = None
     progress: bool | None = False
     checkpoint: Path | None = None
+    scale: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -76,15 +81,51 @@ def _padding_before(conv: nn.Conv2d, size: int, axis: int) -> int:
     return int(conv.padding[axis])
 
 
-def layer_parts(network: Classifier, label: int, image: Tensor, baseline: Tensor, settings: Settings) -> Tensor:
+def layer_parts(
+    network: Classifier, label: int, image: Tensor, baseline: Tensor, settings: Settings, index: int = 0
+) -> Tensor:
     """Integrated gradients on the outputs of the first convolution, from one baseline, summed over its maps.
 
     image, baseline : (3, height, width) → (rows, columns) of that layer
     """
-    method = LayerIntegratedGradients(network.probability(label), network.first)
-    size = batch_size(image.device, settings.batch)
-    parts = method.attribute(image[None], baseline[None], n_steps=settings.steps, internal_batch_size=size)
-    return parts[0].double().sum(dim=0).cpu()
+    seen: list[Tensor] = []
+    with torch.no_grad(), _hooked(network.first, lambda module, given, outputs: seen.append(outputs)):
+        network(torch.stack([baseline, image]))
+    start, end = seen[0]
+
+    def value(outputs: Tensor) -> Tensor:
+        with _hooked(network.first, lambda *_: outputs):
+            return network(image.expand(len(outputs), -1, -1, -1))[:, label]
+
+    return path_parts(value, start, end, settings, index)
+
+
+@contextmanager
+def _hooked(module: nn.Module, hook: Callable[..., Any]) -> Iterator[None]:
+    """Let a hook see, or replace, a module's outputs for a while."""
+    handle = module.register_forward_hook(hook)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def path_parts(
+    value: Callable[[Tensor], Tensor], start: Tensor, end: Tensor, settings: Settings, index: int = 0
+) -> Tensor:
+    """Integrated gradients from `start` to `end`, (channels, rows, columns) both, summed over the channels.
+
+    The points lie in the middle of equal pieces of the path for the first baseline; for each further one they are
+    shifted by the golden ratio, so that many baselines with few points see the path as finely as one with many.
+    """
+    shift = (0.5 + index * GOLDEN) % 1
+    nodes = (torch.arange(settings.steps, dtype=start.dtype, device=start.device) + shift) / settings.steps
+    total = torch.zeros_like(start, dtype=torch.float64)
+    for part in nodes.split(batch_size(start.device, settings.batch)):
+        points = (start + part.reshape(-1, 1, 1, 1) * (end - start)).detach().requires_grad_()
+        (slopes,) = torch.autograd.grad(value(points).sum(), points)
+        total += slopes.double().sum(dim=0)
+    return ((end - start).double() * total / settings.steps).sum(dim=0).cpu()
 
 
 def layer(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
@@ -101,36 +142,27 @@ def integrated_gradients(network: Classifier, label: int, image: Tensor, setting
     return Saliency(*_average(_input_parts, network, label, image, settings))
 
 
-def _input_parts(network: Classifier, label: int, image: Tensor, baseline: Tensor, settings: Settings) -> Tensor:
-    f = network.probability(label)
-    attributions = explain(
-        "integrated_gradients",
-        lambda z: f(z.reshape(-1, *image.shape)),
-        image.reshape(-1),
-        baseline.reshape(-1),
-        steps=settings.steps,
-        rule="gauss_legendre",
-        chunk=batch_size(image.device, settings.batch),
-    )
-    return -torch.as_tensor(attributions).reshape(image.shape).sum(dim=0).cpu()
+def _input_parts(
+    network: Classifier, label: int, image: Tensor, baseline: Tensor, settings: Settings, index: int = 0
+) -> Tensor:
+    return path_parts(network.probability(label), baseline, image, settings, index)
 
 
-Parts = Callable[[Classifier, int, Tensor, Tensor, Settings], Tensor]
+Parts = Callable[[Classifier, int, Tensor, Tensor, Settings, int], Tensor]
 
 
-def _average(
-    parts: Parts, network: Classifier, label: int, image: Tensor, settings: Settings
-) -> tuple[Tensor, float]:
+def _average(parts: Parts, network: Classifier, label: int, image: Tensor, settings: Settings) -> tuple[Tensor, float]:
     """Average over the baselines, and how much the sum exceeds f(x) − mean f(baseline)."""
     if settings.baselines < 1:
         raise ValueError(f"baselines must be at least 1, but it is {settings.baselines}.")
-    f, total, change = network.probability(label), torch.zeros(()).double(), 0.0
+    f, total = network.probability(label), torch.zeros(()).double()
+    with torch.no_grad():
+        change = settings.baselines * float(f(image[None]))
     for index in tqdm(range(settings.baselines), unit=" baselines", disable=progress_off(settings.progress)):
-        baseline = noise(1, image, network, settings.seed + index)[0]
+        baseline = noise(1, image, network, settings.seed + index, settings.scale)[0]
         total = total + _kept(parts, index, network, label, image, baseline, settings)
         with torch.no_grad():
-            start, end = f(torch.stack([baseline, image])).double().tolist()
-        change += end - start
+            change -= float(f(baseline[None]))
     return total / settings.baselines, (float(total.sum()) - change) / settings.baselines
 
 
@@ -139,12 +171,12 @@ def _kept(
 ) -> Tensor:
     """Compute one baseline's parts, or read them if the checkpoint folder has them."""
     if settings.checkpoint is None:
-        return parts(network, label, image, baseline, settings)
+        return parts(network, label, image, baseline, settings, index)
     path = settings.checkpoint / f"{parts.__name__.strip('_')}_{settings.seed + index:05d}.npy"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(".part.npy")
-        np.save(partial, parts(network, label, image, baseline, settings).numpy())
+        np.save(partial, parts(network, label, image, baseline, settings, index).numpy())
         partial.replace(path)
     return torch.from_numpy(np.load(path))
 

@@ -61,7 +61,8 @@ def _own_folder(settings: Settings, network: Classifier, label: int, image: Tens
     """Let the checkpoint be a folder that belongs to this network, class, image and rule alone."""
     if settings.checkpoint is None:
         return settings
-    facts = [network.source, str(label), str(settings.steps), hashlib.sha256(image.cpu().numpy().tobytes()).hexdigest()]
+    rule = f"{settings.steps} shifted points, noise × {settings.scale}"
+    facts = [network.source, str(label), rule, hashlib.sha256(image.cpu().numpy().tobytes()).hexdigest()]
     key = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:12]
     return replace(settings, checkpoint=settings.checkpoint / key)
 
@@ -98,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     started = time.perf_counter()
     resumed = given.checkpoint is not None and any(given.checkpoint.glob("*/*"))
     network, photo = load(given.network, given.device), open_photo(given.photo)
-    image, label = photo.square(network.preprocessing).to(given.device), find_class(given.label)
+    image, label = photo.square(network.preprocessing).to(network.device), find_class(given.label)
     settings = Settings(
         given.baselines, given.steps, given.masks, seed=given.seed, batch=given.batch, progress=None,
         checkpoint=given.checkpoint,
@@ -142,7 +143,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--step", type=int, default=224, help="pixels changed between two points of a curve")
     parser.add_argument("--seed", type=int, default=0, help="seed of every random number")
     parser.add_argument("--batch", type=int, help="pictures per model call")
-    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument("--device", default="auto", help="auto (a GPU if there is one), cpu or cuda")
     parser.add_argument("--checkpoint", type=Path, help="folder that keeps what is finished")
     return parser
 

@@ -8,6 +8,7 @@ of the curve, and so all areas, are the same.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -22,7 +23,7 @@ from insdel.curves import MODES, order
 from insdel.evaluate import Pairs, hybrid_values
 from insdel.paper.studies.images.classifier import Classifier
 
-BATCH = {"cpu": 8, "cuda": 256}  # images per model call: a CPU's cache holds few
+BATCH = {"cpu": 4, "cuda": 256}  # images per model call: a CPU's cache holds few
 REFERENCES = ("blurred", "mean", "white", "black", "noise", "farthest")
 BLUR_WIDTH, BLUR_SIGMA = 11, 5.0  # Petsiuk's
 
@@ -68,11 +69,11 @@ def reference_image(name: str, image: Tensor, network: Classifier, seed: int = 0
     return constants[name].expand_as(image).clone()
 
 
-def noise(count: int, image: Tensor, network: Classifier, seed: int) -> Tensor:
-    """Pictures of Gaussian noise, standard normal on the network's scale: (count, 3, height, width)."""
+def noise(count: int, image: Tensor, network: Classifier, seed: int, scale: float = 1.0) -> Tensor:
+    """Pictures of Gaussian noise, of standard deviation `scale` after normalising: (count, 3, height, width)."""
     generator = torch.Generator().manual_seed(seed)  # on the CPU, so that every device sees the same
     drawn = torch.randn(count, *image.shape, generator=generator).to(image)
-    return network.mean.to(image) + network.std.to(image) * drawn
+    return network.mean.to(image) + scale * network.std.to(image) * drawn
 
 
 def step_counts(n: int, step: int) -> np.ndarray:
@@ -131,6 +132,23 @@ def frames(
     counts = torch.as_tensor(np.round(np.asarray(fractions) * place.numel()))
     changed = place.reshape(image.shape[1:]).to(image.device) < counts.reshape(-1, 1, 1).to(image.device)
     return torch.where(changed[:, None], reference, image)
+
+
+def pictures_per_second(f: Probability, image: Tensor, size: int, least: int = 16) -> float:
+    """How many pictures the network looks at in a second, `size` at a time; a GPU is waited for.
+
+    image : (3, height, width); least : pictures to look at in all
+    """
+    pile, rounds = image.expand(size, -1, -1, -1).contiguous(), max(1, least // size)
+    wait = torch.cuda.synchronize if image.device.type == "cuda" else lambda: None
+    with torch.no_grad():
+        f(pile)
+        wait()
+        started = time.perf_counter()
+        for _ in range(rounds):
+            f(pile)
+        wait()
+    return rounds * size / (time.perf_counter() - started)
 
 
 def unit_auc(curve: pd.DataFrame) -> float:

@@ -19,6 +19,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from insdel.paper.data.files import cache, data_folder, sha256
+from insdel.paper.networks.mlp import pick_device
 from insdel.paper.studies.images.classifier import Classifier, Preprocessing
 from insdel.paper.studies.images.network import EfficientNet
 from insdel.paper.studies.images.tfjs import read_tfjs
@@ -37,8 +38,12 @@ class WeightsError(OSError):
     """The weights of a network cannot be had here; the message says from where they can."""
 
 
-def load(name: str = "lite0", device: str = "cpu") -> Classifier:
+def load(name: str = "lite0", device: str | torch.device = "auto") -> Classifier:
     """Return the network called "lite0", "b0", "torchvision:NAME" or "timm:NAME", ready to evaluate.
+
+    Parameters
+    ----------
+    device : "auto" takes a GPU if there is one
 
     Raises
     ------
@@ -55,7 +60,7 @@ def load(name: str = "lite0", device: str = "cpu") -> Classifier:
     else:
         raise ValueError(f"network must be lite0, b0, torchvision:NAME or timm:NAME, but it is {name!r}.")
     # torch's convolutions of single channels are faster on pixels that lie together
-    return classifier.to(device).to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
+    return classifier.to(pick_device(device)).to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
 
 
 def _checked(path: Path, known: str) -> Path:
