@@ -27,7 +27,7 @@ CHAPTERS = {
     "not-best": "See why Shapley is not the best order",
     "best": "Find out when Shapley is the best order",
     "binary": "Carry integrated gradients over to binary features",
-    "data-models": "Meet the data and train the models",
+    "data-models": "Meet the data",
     "bangalore": "Compare rankings on houses in Bangalore",
     "cern": "Weigh electron pairs three ways",
     "images": "Take a photo apart, pixel by pixel",
