@@ -4,6 +4,9 @@ Per row, the highest ranked share of the features is overwritten by the training
 mode (discrete), in training and held-out rows alike; networks are trained on what is left, and Huber's loss
 on the held-out rows says what was lost. Everything that is overwritten or averaged over rows comes from
 training rows. One network, the first of the replicates, is explained; all replicates share its rankings.
+
+Next to that stand two other forms: removed features drawn given the kept ones (`imputation`) with retraining, and
+the same without retraining, which is ROAD (Rong, Leemann, Borisov, Kasneci and Kasneci 2022).
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,9 @@ from insdel.paper import networks
 from insdel.paper.data import Split
 from insdel.paper.networks import mlp, stacked
 from insdel.paper.networks.mlp import MLP, Hyper, Recipe
+from insdel.paper.studies.roar import imputation, reading
+from insdel.paper.studies.roar.imputation import Fill, filler
+from insdel.paper.studies.roar.reading import named, named_by_habit, read_mask
 from insdel.policies import counterfactual
 from insdel.store import Store, code_hash, short_hash
 
@@ -32,6 +39,8 @@ METHODS = ("kernel_shap", "integrated_gradients")
 BY_SIZE = ("kernel_shap", "integrated_gradients", "global", "random")
 RANKINGS = (*METHODS, *(f"{method}_signed" for method in METHODS), "global", "random")
 REFERENCES = ("statistics", "counterfactual")
+FORMS = ("features", "imputed", "road")  # mean and mode; drawn given the kept ones; the same without retraining
+SIGHTS = ("mask", "read", "read_imputed")  # networks that see the mask, or what can be read of it off the rows
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,9 @@ class Plan:
     rankings : among `RANKINGS`. By |attribution|, or signed: the highest contribution of x's own value first;
         "global" has one order for all rows, by mean |Kernel SHAP| of the training rows; "random" one per row
     fractions : shares of the features to remove; 0 and 1 are always among them
-    leak : shares at which networks are also trained on nothing but the mask, who was removed
+    forms : among `FORMS`, how features are removed and whether networks are trained again
+    leak : shares at which networks are also trained on nothing but what `sights` says
+    sights : among `SIGHTS`: the mask itself, who was removed, or the mask as a network reads it off the rows
     replicates : trainings per cell, with the seeds 0, 1, …
     reference : what rows are explained against, "statistics" (mean and mode) or "counterfactual" (another row).
         What removed features are overwritten by is the statistics in any case
@@ -57,7 +68,9 @@ class Plan:
     recipe: Recipe
     rankings: tuple[str, ...] = RANKINGS
     fractions: tuple[float, ...] = FRACTIONS
+    forms: tuple[str, ...] = ("features",)
     leak: tuple[float, ...] = ()
+    sights: tuple[str, ...] = ("mask",)
     replicates: int = 5
     reference: str = "statistics"
     at_least: int = 12
@@ -71,6 +84,9 @@ class Plan:
         unknown = [name for name in self.rankings if name not in RANKINGS]
         if unknown or not self.rankings:
             raise ValueError(f"rankings are among {', '.join(RANKINGS)}; found {', '.join(unknown) or 'none'}.")
+        strange = [name for name in (*self.forms, *self.sights) if name not in (*FORMS, *SIGHTS)]
+        if strange or "features" not in self.forms:
+            raise ValueError(f"forms are among {', '.join(FORMS)}, the first always; found {', '.join(self.forms)}.")
         if self.reference not in REFERENCES:
             raise ValueError(f"reference must be one of {', '.join(REFERENCES)}; found {self.reference!r}.")
         shares = (*self.fractions, *self.leak)
@@ -82,7 +98,7 @@ class Plan:
 class Cell:
     """Trainings on one kind of input: features with the first ones of a ranking removed, or the mask alone.
 
-    `ranking` is "any" where none or all features are removed: then the order does not matter.
+    `input` is one of `FORMS` or `SIGHTS`. `ranking` is "any" where none or all features are removed: then the order does not matter.
     """
 
     input: str
@@ -96,10 +112,10 @@ def cells(plan: Plan) -> list[Cell]:
     A mask of "global" is the same for all rows, so a network that sees it is that of share 1.
     """
     between = sorted({share for share in plan.fractions if 0 < share < 1})
-    grid = [Cell("features", "any", 0.0), Cell("features", "any", 1.0)]
-    grid += [Cell("features", ranking, share) for ranking in plan.rankings for share in between]
+    grid = [Cell("features", "any", 0.0), *(Cell(form, "any", 1.0) for form in plan.forms)]
+    grid += [Cell(form, ranking, share) for form in plan.forms for ranking in plan.rankings for share in between]
     masked = [ranking for ranking in plan.rankings if ranking != "global"]
-    return grid + [Cell("mask", ranking, share) for ranking in masked for share in plan.leak]
+    return grid + [Cell(sight, name, share) for sight in plan.sights for name in masked for share in plan.leak]
 
 
 def reference_point(split: Split) -> np.ndarray:
@@ -180,18 +196,28 @@ class Ranked:
         return np.asarray(order(-found[method] if ranking.endswith("_signed") else np.abs(found[method])))
 
 
-def inputs(cell: Cell, split: Split, ranked: Ranked, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What the networks of a cell see of training and held-out rows, (m, n) each."""
+def inputs(
+    cell: Cell, split: Split, ranked: Ranked, point: np.ndarray, fill: Fill | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the networks of a cell see of training and held-out rows, (m, n) each.
+
+    fill : draws removed features given the kept ones, for the cells that need it
+    """
     ranking = "random" if cell.ranking == "any" else cell.ranking
     count = removed_count(cell.fraction, split.x_train.shape[1])
-
-    def seen(x: np.ndarray, part: str) -> np.ndarray:
-        orders = ranked.orders(ranking, part)
-        if cell.input == "mask":
-            return removal_mask(orders, count).astype(np.float32)
-        return remove(x, orders, count, point)
-
-    return seen(split.x_train, "train"), seen(split.x_test, "test")
+    rows = {"train": split.x_train, "test": split.x_test}
+    masks = {part: removal_mask(ranked.orders(ranking, part), count) for part in rows}
+    if cell.input == "mask":
+        return masks["train"].astype(np.float32), masks["test"].astype(np.float32)
+    if cell.input in ("features", "read"):
+        seen = {part: np.where(masks[part], point, x).astype(np.float32) for part, x in rows.items()}
+    else:
+        assert fill is not None
+        # one seed for each part and share: the rows of all rankings are filled by the same random numbers
+        seen = {part: fill(x, masks[part], 2 * count + (part == "test")) for part, x in rows.items()}
+    if cell.input in ("read", "read_imputed"):
+        return read_mask(seen["train"], masks["train"], seen["test"])
+    return seen["train"], seen["test"]
 
 
 def original(split: Split, plan: Plan, seed: int = 0) -> MLP:
@@ -200,14 +226,25 @@ def original(split: Split, plan: Plan, seed: int = 0) -> MLP:
     return networks.fit(split.x_train, split.y_train, plan.hyper, plan.recipe, **options)
 
 
-def retrain(cell: Cell, split: Split, plan: Plan, seen: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+def originals(split: Split, plan: Plan) -> list[MLP]:
+    """The original training with the seed of every replicate."""
+    return [original(split, plan, seed) for seed in range(plan.replicates)]
+
+
+Trained = Callable[[], list[MLP]]
+
+
+def retrain(
+    cell: Cell, split: Split, plan: Plan, seen: tuple[np.ndarray, np.ndarray], trained: Trained | None = None
+) -> np.ndarray:
     """Predictions of every replicate for the held-out rows, (replicates, m).
 
-    With nothing removed that is the original training, so it is done by the same code, to the bit.
+    trained : gives the original networks, by default trained here; they are asked where nothing is removed, and by ROAD
     """
-    seeds, rows = range(plan.replicates), torch.from_numpy(seen[1])
-    if cell.input == "features" and cell.fraction == 0:
-        return np.stack([original(split, plan, seed)(rows).numpy() for seed in seeds])
+    rows = torch.from_numpy(seen[1])
+    if cell.input == "road" or (cell.input == "features" and cell.fraction == 0):
+        return np.stack([network(rows).numpy() for network in (trained() if trained else originals(split, plan))])
+    seeds = range(plan.replicates)
     stack = stacked.fit(seen[0], split.y_train, plan.hyper, plan.recipe, seeds=seeds, threads=plan.threads)
     return stack.predict(rows).numpy()
 
@@ -252,13 +289,25 @@ def run(
     if report is not None and not _explained(store):
         report(f"training the original network, and explaining it at {len(split.x_train) + len(split.x_test):,} rows")
     ranked, point = rank(split, plan, store), reference_point(split)
+    fill = filler(split, plan.seed)
+    trained = cache(lambda: originals(split, plan))
     grid, said = cells(plan), Left(report)
     for key, cell in enumerate(grid, start=len(PARTS)):
         if not store.has(key):
-            predictions = retrain(cell, split, plan, inputs(cell, split, ranked, point))
-            store.put(key, scores(cell, split, plan, predictions))
+            seen = inputs(cell, split, ranked, point, fill)
+            table = scores(cell, split, plan, retrain(cell, split, plan, seen, trained))
+            store.put(key, table.assign(**_reading(cell, ranked, seen)))
             said.after(cell, store.get(key), len(grid) - (key - len(PARTS)) - 1)
     return _assembled([store.get(key) for key in range(len(PARTS), len(PARTS) + len(grid))], plan)
+
+
+def _reading(cell: Cell, ranked: Ranked, seen: tuple[np.ndarray, np.ndarray]) -> dict[str, float]:
+    """For networks that read the mask off the rows: which share of the removed features they name, and by habit."""
+    if cell.input not in ("read", "read_imputed"):
+        return {"named": np.nan, "by_habit": np.nan}
+    count = removed_count(cell.fraction, seen[0].shape[1])
+    train, test = (removal_mask(ranked.orders(cell.ranking, part), count) for part in ("train", "test"))
+    return {"named": named(seen[1], test), "by_habit": named_by_habit(train, test)}
 
 
 PARTS = tuple((part, method) for part in ("train", "test") for method in METHODS)  # first chunks of a store
@@ -301,7 +350,7 @@ class Left:
 def _identity(split: Split, plan: Plan) -> dict[str, Any]:
     """What decides the table, as hashes and plain values."""
     rows = (split.x_train, split.y_train, split.x_test, split.y_test)
-    code = b"".join(Path(str(module.__file__)).read_bytes() for module in (mlp, stacked))
+    code = b"".join(Path(str(module.__file__)).read_bytes() for module in (mlp, stacked, imputation, reading))
     plain = {**asdict(plan), "hyper": str(plan.hyper), "recipe": str(plan.recipe)}
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
     own = short_hash(code + Path(__file__).read_bytes())
@@ -315,8 +364,11 @@ def _assembled(parts: list[pd.DataFrame], plan: Plan) -> pd.DataFrame:
 
 def _by_ranking(table: pd.DataFrame, plan: Plan) -> Iterator[pd.DataFrame]:
     ends = table[table["ranking"] == "any"]
-    for kind in ("features", "mask"):
+    start = ends[ends["fraction"] == 0]
+    for kind in (*plan.forms, *plan.sights):
         for ranking in plan.rankings:
             own = table[(table["ranking"] == ranking) & (table["input"] == kind)]
-            both = pd.concat([ends.assign(ranking=ranking), own]) if kind == "features" else own
-            yield both.sort_values(["fraction", "replicate"], kind="stable")
+            if kind in plan.forms:
+                whole = pd.concat([start.assign(input=kind), ends[(ends["fraction"] == 1) & (ends["input"] == kind)]])
+                own = pd.concat([whole.assign(ranking=ranking), own])
+            yield own.sort_values(["fraction", "replicate"], kind="stable")
