@@ -50,7 +50,7 @@ class Task:
 TASKS = {
     "bangalore": Task(
         "houses", "bangalore", "real",
-        plan=(("forms", FORMS), ("leak", (0.1, 0.3, 0.5, 0.7, 0.9)), ("sights", SIGHTS)),
+        plan=(("forms", FORMS), ("leak", (0.1, 0.3)), ("sights", SIGHTS)),
     ),
     "cern": Task("events", "cern", "real", plan=(("forms", FORMS), ("leak", (0.3,)), ("sights", SIGHTS))),
     "planted": Task("planted", "planted", plan=(("leak", (0.1, 0.3, 0.5, 0.7, 0.9)), ("samples", 2**12))),
