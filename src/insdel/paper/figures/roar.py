@@ -41,8 +41,23 @@ def roar_curves(tables: Mapping[str, pd.DataFrame], unit: Mapping[str, str] | No
     return figure
 
 
-def _curves(panel: Axes, table: pd.DataFrame) -> None:
-    found = roar_tables.losses(table)
+def roar_forms(table: pd.DataFrame, unit: str = "") -> Figure:
+    """The curves of one data set in every form of removal, a panel each, ± one standard error.
+
+    table : of `removal.run` with several forms
+    """
+    forms = [form for form in roar_tables.FORM_TITLES if form in set(table["input"])]
+    figure, panels = panels_row(len(forms), max(6.4, 4.4 * len(forms)), 4.0)
+    for panel, form in zip(panels, forms, strict=True):
+        _curves(panel, table, form)
+        panel.set(title=roar_tables.FORM_TITLES[form], xlabel="share of the features removed")
+    panels[0].set_ylabel(f"held-out Huber loss{unit}")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small")
+    return figure
+
+
+def _curves(panel: Axes, table: pd.DataFrame, form: str = "features") -> None:
+    found = roar_tables.losses(table, form)
     ends = found[found["ranking"] == found["ranking"].iloc[0]].iloc[[0, -1]]
     panel.plot(ends["share"], ends["loss"], color=PALETTE["black"], linewidth=1, label="straight line")
     for ranking, rows in found.groupby("ranking", sort=False):

@@ -19,33 +19,42 @@ TITLES = {
     "global": "one order for all rows",
     "random": "random",
 }
+FORM_TITLES = {
+    "features": "mean and mode, retrained (ROAR)",
+    "imputed": "drawn, retrained",
+    "road": "drawn, not retrained (ROAD)",
+}
+SIGHT_TITLES = {"mask": "the mask", "read": "reading rows with mean and mode", "read_imputed": "reading drawn rows"}
 STRAIGHT = 0.1  # a bend below this counts as nearly straight; 0.5 is the largest possible
 LEVEL = 2.0  # standard errors that decide
 
 
-def losses(table: pd.DataFrame) -> pd.DataFrame:
-    """Mean held-out loss and its standard error per ranking and share: share, loss, se, r2."""
-    groups = table[table["input"] == "features"].groupby(["ranking", "fraction"], sort=False)
+def losses(table: pd.DataFrame, form: str = "features") -> pd.DataFrame:
+    """Mean held-out loss and its standard error per ranking and share: share, loss, se, r2.
+
+    form : one of `removal.FORMS`, how features were removed
+    """
+    groups = table[table["input"] == form].groupby(["ranking", "fraction"], sort=False)
     found = groups.agg(share=("share", "first"), loss=("loss", "mean"), se=("loss", "sem"), r2=("r2", "mean"))
     return found.reset_index()
 
 
-def curve(table: pd.DataFrame, ranking: str) -> np.ndarray:
+def curve(table: pd.DataFrame, ranking: str, form: str = "features") -> np.ndarray:
     """Loss after 0, 1, …, n removed features, (replicates, n + 1), linear between those that were trained."""
-    rows = table[(table["input"] == "features") & (table["ranking"] == ranking)]
+    rows = table[(table["input"] == form) & (table["ranking"] == ranking)]
     wide = rows.pivot_table(index="replicate", columns="removed", values="loss").sort_index(axis=1)
     counts = wide.columns.to_numpy(float)
     return np.stack([np.interp(np.arange(counts[-1] + 1), counts, values) for values in wide.to_numpy()])
 
 
-def areas(table: pd.DataFrame, ranking: str) -> np.ndarray:
+def areas(table: pd.DataFrame, ranking: str, form: str = "features") -> np.ndarray:
     """Area between curve and straight line over shares 0 to 1, per replicate: the book's ABC per feature."""
-    return np.asarray(abc(curve(table, ranking), "insertion", per_feature=True))
+    return np.asarray(abc(curve(table, ranking, form), "insertion", per_feature=True))
 
 
-def rises(table: pd.DataFrame) -> np.ndarray:
+def rises(table: pd.DataFrame, form: str = "features") -> np.ndarray:
     """Loss without any feature less loss with all of them, (replicates,); the same for every ranking."""
-    walks = curve(table, str(table["ranking"].iloc[0]))
+    walks = curve(table, str(table["ranking"].iloc[0]), form)
     return walks[:, -1] - walks[:, 0]
 
 
@@ -55,18 +64,18 @@ def is_noise(table: pd.DataFrame, level: float = LEVEL) -> bool:
     return not (len(rise) > 1 and rise.mean() > level * standard_error(rise))
 
 
-def bend(table: pd.DataFrame, ranking: str) -> np.ndarray:
+def bend(table: pd.DataFrame, ranking: str, form: str = "features") -> np.ndarray:
     """Area as a share of the mean rise, (replicates,): 0 straight, 0.5 all is lost at once, below 0 late."""
-    return areas(table, ranking) / rises(table).mean()
+    return areas(table, ranking, form) / rises(table, form).mean()
 
 
-def bends(table: pd.DataFrame) -> pd.DataFrame:
+def bends(table: pd.DataFrame, form: str = "features") -> pd.DataFrame:
     """Per ranking: area, bend and its standard error over the replicates."""
     rows = {}
     for ranking in table["ranking"].unique():
-        found = bend(table, ranking)
+        found = bend(table, ranking, form)
         mean, se = found.mean(), standard_error(found)
-        rows[ranking] = {"area": areas(table, ranking).mean(), "bend": mean, "se": se}
+        rows[ranking] = {"area": areas(table, ranking, form).mean(), "bend": mean, "se": se}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ranking")
 
 
@@ -81,19 +90,50 @@ def difference(table: pd.DataFrame, a: str, b: str) -> dict[str, float]:
     return {"value": float(found.mean()), "se": standard_error(found)}
 
 
-def leaks(table: pd.DataFrame) -> pd.DataFrame:
+def by_form(table: pd.DataFrame) -> pd.DataFrame:
+    """Bend ± standard error of every ranking (rows) in every form of removal that the table has (columns)."""
+    forms = [form for form in FORM_TITLES if form in set(table["input"])]
+    found = {FORM_TITLES[form]: bends(table, form) for form in forms}
+    cells = {name: [f"{b:+.2f} ± {se:.2f}" for b, se in part[["bend", "se"]].to_numpy()] for name, part in found.items()}
+    rankings = next(iter(found.values())).index
+    return pd.DataFrame(cells, index=[TITLES[name] for name in rankings]).rename_axis("ranking")
+
+
+def leaks(table: pd.DataFrame, sight: str = "mask") -> pd.DataFrame:
     """Share of the rise that a network undoes which sees only the mask, who was removed, and no feature.
+
+    sight : one of `removal.SIGHTS`: the mask itself, or what can be read of it off the rows
 
     Returns
     -------
     DataFrame: ranking, fraction, share (of the features), undone and its standard error
     """
-    masks, rise = table[table["input"] == "mask"], rises(table).mean()
+    masks, rise = table[table["input"] == sight], rises(table).mean()
     ends = table[(table["input"] == "features") & (table["fraction"] == 1)]
     nothing = ends.groupby("replicate")["loss"].first()
     undone = (masks["replicate"].map(nothing) - masks["loss"]) / rise
     groups = masks.assign(undone=undone).groupby(["ranking", "fraction"], sort=False)
     return groups.agg(share=("share", "first"), undone=("undone", "mean"), se=("undone", "sem")).reset_index()
+
+
+def leak_table(table: pd.DataFrame) -> pd.DataFrame:
+    """What masks give away before and after: rise undone by the mask, and by what can be read of it, in percent.
+
+    Returns
+    -------
+    DataFrame by ranking and share: the mask itself; read off rows filled by mean and mode; read off drawn rows; and
+    the share of the removed features that the readings name, beside that of naming the ones most often removed
+    """
+    key = ["ranking", "fraction"]
+    columns = {}
+    for sight, name in SIGHT_TITLES.items():
+        part = leaks(table, sight).set_index(key)
+        columns[f"undone by {name}"] = [f"{100 * u:.0f} ± {100 * se:.0f} %" for u, se in part[["undone", "se"]].to_numpy()]
+    for sight in ("read", "read_imputed"):
+        part = table[table["input"] == sight].groupby(key, sort=False)[["named", "by_habit"]].first()
+        columns[f"named, {SIGHT_TITLES[sight]}"] = [f"{100 * value:.0f} %" for value in part["named"]]
+    columns["named without looking"] = [f"{100 * value:.0f} %" for value in part["by_habit"]]
+    return pd.DataFrame(columns, index=part.index).rename(index=TITLES)
 
 
 def claims(table: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
