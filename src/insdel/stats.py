@@ -1,35 +1,276 @@
-"""Tables of a comparison in a few numbers: means, standard errors, paired differences, wins."""
+"""Tables of a comparison in a few numbers: means, standard errors that know shared points, differences, wins.
+
+Pairs (x, x′) are not independent: one point is the reference of many others, and is an x itself. What is sampled
+are points, so errors are counted by points (Fafchamps and Gubert 2007; Aronow, Samii and Assenova 2015).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 REFERENCES = ("best", "expected")  # rows that no attribution method can win against
+Number = tuple[float, float]  # value and standard error
+DRAWS = 2000  # of a bootstrap
+
+
+def naive_error(values: Any) -> Any:
+    """Standard error of the mean as if all pairs were independent: too small where pairs share points.
+
+    Parameters
+    ----------
+    values : (m,) or (m, k)
+
+    Returns
+    -------
+    A number, or (k,); NaN for a single pair
+    """
+    table = np.asarray(values, dtype=float)
+    error = table.std(axis=0, ddof=1) / math.sqrt(len(table)) if len(table) > 1 else np.full(table.shape[1:], np.nan)
+    return float(error) if table.ndim == 1 else error
+
+
+def standard_error(values: Any, x_id: Any, reference_id: Any = None) -> Any:
+    """Standard error of the mean over pairs that share points, in either place (dyadic).
+
+    With e the deviations from the mean, the variance is the sum of e_p e_q over all couples of pairs that have a
+    point in common, over m². In one pass: Σ over points (Σ e of the pairs that contain it)² − Σ over unordered
+    {x, x′} (Σ e of the pairs made of both)².
+
+    Small samples: deviations from the sample's own mean are too small. Were the pairs independent, or equally
+    correlated in equal groups, the sum would lose the share s of its couples among all m² couples. So it is divided by
+    1 − s, where s = 1 / m (a pair by itself) + the share of couples with exactly one common point. Pairs without a
+    common point then have the textbook error, and one-to-one pairs with symmetric scores exactly √2 times as much.
+    The estimate of a variance can come out negative, or zero where all pairs share one point; then the larger of the
+    naive error and of that which counts both directions of a pair as one observation stands in.
+
+    Parameters
+    ----------
+    values : (m,) or (m, k)
+    x_id, reference_id : (m,) which points a pair is made of, by the same numbering in both places. `reference_id` None:
+        all pairs have one fixed x′ that is no draw (the average policy); given it, pairs with different x are
+        independent
+
+    Returns
+    -------
+    A number, or (k,); NaN for a single pair
+    """
+    table = np.asarray(values, dtype=float)
+    ends = Ends(np.asarray(x_id), None if reference_id is None else np.asarray(reference_id))
+    if len(table) != len(ends):
+        raise ValueError(f"standard_error needs an x_id for each of the {len(table)} values; found {len(ends)}.")
+    error = ends.error(table.reshape(len(table), -1))
+    return float(error[0]) if table.ndim == 1 else error.reshape(table.shape[1:])
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The two points that each of m pairs is made of.
+
+    x_id : (m,) anything that tells points apart; None if nothing is known: then all errors are naive ones
+    reference_id : (m,), by the same numbering; None if the reference is one fixed point
+    """
+
+    x_id: np.ndarray | None = None
+    reference_id: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if self.x_id is not None and self.reference_id is not None and len(self.x_id) != len(self.reference_id):
+            raise ValueError(
+                f"each pair needs an x_id and a reference_id; found {len(self.x_id)} and {len(self.reference_id)}."
+            )
+
+    @classmethod
+    def of(cls, pairs: Any, numbers: Any = None) -> Ends:
+        """Read the ends from `policies.Pairs`, from a table with the columns row and reference_row, or from None.
+
+        Parameters
+        ----------
+        pairs : a reference_row below 0 (the average policy) means a reference that is no row
+        numbers : which pairs, in which order (default: all, as they stand); a table's column pair says which is which
+        """
+        if pairs is None:
+            return cls()
+        if isinstance(pairs, pd.DataFrame):
+            frame = pairs.set_index("pair") if "pair" in pairs else pairs
+            frame = frame if numbers is None else frame.loc[numbers]
+            x_id, reference_id = frame["row"].to_numpy(), frame["reference_row"].to_numpy()
+            return cls(x_id, None if (reference_id < 0).all() else reference_id)
+        chosen = slice(None) if numbers is None else np.asarray(numbers)
+        partner = pairs.reference_index
+        return cls(np.asarray(pairs.index)[chosen], None if partner is None else np.asarray(partner)[chosen])
+
+    def __len__(self) -> int:
+        return 0 if self.x_id is None else len(self.x_id)
+
+    def take(self, which: np.ndarray) -> Ends:
+        """The ends of some of the pairs; which : indices or a mask."""
+        if self.x_id is None:
+            return self
+        return Ends(self.x_id[which], None if self.reference_id is None else self.reference_id[which])
+
+    def groups(self) -> tuple[list[np.ndarray], np.ndarray]:
+        """Numbers of the points of every pair, one array per place, and (m,) a number for its unordered {x, x′}.
+
+        A pair made of one point twice has it once: −1 stands in the second place.
+        """
+        assert self.x_id is not None  # asked for only where points are known
+        if self.reference_id is None:
+            codes = pd.factorize(self.x_id)[0]
+            return [codes], codes
+        m = len(self.x_id)
+        codes = pd.factorize(np.concatenate([self.x_id, self.reference_id]))[0]
+        first, second = codes[:m], codes[m:]
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        unordered = pd.factorize(low * (codes.max() + 1) + high)[0]
+        return [first, np.where(first == second, -1, second)], unordered
+
+    def coupled(self, parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Σ e_p e_q over couples of pairs with a common point, and over those with both in common, (m, k) → (k,) each.
+
+        A pair makes a couple with itself. Needs memory for m pairs, not for m² couples.
+        """
+        places, unordered = self.groups()
+        both = _squares([unordered], parts)
+        if len(places) == 1:
+            return both, both
+        return _squares(places, parts) - _squares([np.where(places[1] >= 0, unordered, -1)], parts), both
+
+    def error(self, values: np.ndarray) -> np.ndarray:
+        """Standard errors of the means of (m, k) values, (k,); naive where the points are not known."""
+        m, naive = len(values), np.asarray(naive_error(values))
+        if self.x_id is None or m < 2:
+            return naive
+        any_point, both_points = self.coupled(values - values.mean(axis=0))
+        couples, alike = (float(count[0]) for count in self.coupled(np.ones((m, 1))))
+        single = couples if self.reference_id is None else couples - alike + m
+        least = np.maximum(naive**2, both_points / (m * (m - 1)))
+        variance = any_point / max(m**2 - single, m)
+        return np.sqrt(np.where(variance > 1e-9 * least, variance, least))
+
+
+def _squares(places: Sequence[np.ndarray], parts: np.ndarray) -> np.ndarray:
+    """Σ over groups of (Σ of the group's rows)², (m, k) → (k,); a group's rows may stand in several places."""
+    total = np.concatenate(places)
+    rows = np.tile(np.arange(len(parts)), len(places))[total >= 0]
+    codes = total[total >= 0]
+    if not len(codes):
+        return np.zeros(parts.shape[1])
+    return np.array([(np.bincount(codes, column[rows]) ** 2).sum() for column in parts.T])
+
+
+def mean(values: Any, ends: Ends | None = None) -> Number:
+    """Mean of (m,) values and its standard error."""
+    table = np.asarray(values, dtype=float)
+    return float(table.mean()), float((ends or Ends()).error(table[:, None])[0])
+
+
+def ratio(top: Any, bottom: Any, ends: Ends | None = None) -> Number:
+    """Σ top / Σ bottom over (m,) pairs, and its standard error: that of the mean of top − ratio · bottom (delta)."""
+    over, under = np.asarray(top, dtype=float), np.asarray(bottom, dtype=float)
+    value = float(over.sum() / under.sum())
+    return value, mean(over - value * under, ends)[1] / abs(float(under.mean()))
+
+
+def correlation(a: Any, b: Any, ends: Ends | None = None) -> Number:
+    """Pearson's correlation of (m,) values, and its standard error by the jackknife over points.
+
+    Each point is left out once, with all pairs that contain it. A pair goes with either of its points, so what both
+    directions of it change when they alone are left out is taken off again, as in `standard_error`.
+    """
+    x, y = (np.asarray(part, dtype=float) - np.mean(part) for part in (a, b))
+    sums = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
+    value = float(_correlation(sums.sum(axis=0, keepdims=True))[0])
+    ends = ends or Ends()
+    known = ends if ends.x_id is not None else Ends(np.arange(len(x)))
+    places, unordered = known.groups()
+    variance = pairs = _left_out([unordered], sums, value)
+    if len(places) == 2:
+        variance = _left_out(places, sums, value) - _left_out([np.where(places[1] >= 0, unordered, -1)], sums, value)
+    least = max(pairs, _left_out([np.arange(len(x))], sums, value))
+    return value, math.sqrt(variance if variance > 1e-9 * least else least)
+
+
+def _left_out(places: Sequence[np.ndarray], sums: np.ndarray, value: float) -> float:
+    """Σ over groups of (correlation without the group − correlation)², less a share for the loss of one group."""
+    total = np.concatenate(places)
+    rows, codes = np.tile(np.arange(len(sums)), len(places))[total >= 0], total[total >= 0]
+    if not len(codes):
+        return 0.0
+    parts = np.stack([np.bincount(codes, column[rows]) for column in sums.T], axis=1)
+    spread = ((_correlation(sums.sum(axis=0) - parts) - value) ** 2).sum()
+    return float((len(parts) - 1) / len(parts) * spread)
+
+
+def _correlation(sums: np.ndarray) -> np.ndarray:
+    """Correlation from (groups, 6) sums of 1, x, y, x², y², xy."""
+    m, x, y, xx, yy, xy = sums.T
+    return (xy - x * y / m) / np.sqrt((xx - x * x / m) * (yy - y * y / m))
+
+
+def bootstrap_error(
+    values: Any, statistic: Callable[[np.ndarray], float], ends: Ends | None = None, draws: int = 400, seed: int = 0
+) -> Number:
+    """A statistic of (m,) or (m, k) values and its bootstrap standard error, for what has no formula.
+
+    Points are drawn with replacement; a pair counts as often as its two points were drawn, multiplied. That has
+    the right covariance for pairs with one common point, and three times the variance of a pair by itself
+    (Owen and Eckles 2012). So twice the variance that drawing pairs gives is taken off.
+    """
+    table, known = np.asarray(values, dtype=float), ends or Ends()
+    def variance(weights: np.ndarray) -> float:
+        spread = [statistic(np.repeat(table, row, axis=0)) for row in weights if row.sum() > 1]
+        return float(np.nanvar(spread, ddof=1))
+
+    if known.x_id is None:
+        known = Ends(np.arange(len(table)))
+    places, unordered = known.groups()
+    alone = variance(_counts([unordered], draws, seed))
+    if len(places) == 2:
+        alone = max(alone, variance(_counts(places, draws, seed)) - 2 * alone)
+    return float(statistic(table)), math.sqrt(alone)
+
+
+def _counts(places: Sequence[np.ndarray], draws: int, seed: int) -> np.ndarray:
+    """How often each pair counts, (draws, m), if groups are drawn with replacement; product over the places."""
+    points = 1 + max(int(codes.max()) for codes in places)
+    drawn = np.random.default_rng(seed).multinomial(points, np.full(points, 1 / points), size=draws)
+    counts = np.ones((draws, len(places[0])), dtype=int)
+    for codes in places:
+        counts *= np.where(codes >= 0, drawn[:, codes], 1)
+    return counts
 
 
 def summary(
     table: pd.DataFrame,
-    value: str = "abc_per_feature",
-    differences: Sequence[tuple[str, str]] = (("kernel_shap", "integrated_gradients"),),
+    pairs: Any = None,
+    differences: Sequence[tuple[str, str]] = (),
     *,
-    bootstrap: int = 2000,
+    value: str = "abc_per_feature",
+    bootstrap: int = DRAWS,
     level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Mean, standard error, bootstrap interval and share of wins per mode and method, and paired differences.
+    """Mean, standard error, bootstrap interval, median and share of wins per mode and method, and paired differences.
 
     Parameters
     ----------
     table : from `compare`
-    value : the column to summarise
+    pairs : who is paired with whom: `policies.Pairs`, or a table with the columns pair, row and reference_row. With it
+        `se` counts shared points (`standard_error`) and the bootstrap draws points; without it both are naive: they
+        take the pairs for independent
     differences : pairs of methods; "a − b" is added where the table has both
+    value : the column to summarise
+    bootstrap : draws of the interval; 0: none
 
     Returns
     -------
-    DataFrame: mode, method, mean, se, low, high, pairs, wins. `wins` is the share of pairs in which no other
+    DataFrame: mode, method, mean, se, low, high, pairs, wins, median. `wins` is the share of pairs in which no other
     attribution method has a larger value ("best" and "expected" do not take part); missing for differences
     """
     parts = []
@@ -40,16 +281,52 @@ def summary(
         for a, b in differences:
             if a in wide and b in wide:
                 wide[f"{a} − {b}"] = wide[a] - wide[b]
-        parts.append(_describe(wide, bootstrap, level, seed).assign(mode=mode, wins=wins))
-    columns = ["mode", "method", "mean", "se", "low", "high", "pairs", "wins"]
+        ends = Ends.of(pairs, wide.index)
+        parts.append(_describe(wide, ends, bootstrap, level, seed).assign(mode=mode, wins=wins))
+    columns = ["mode", "method", "mean", "se", "low", "high", "pairs", "wins", "median"]
     return pd.concat(parts).reset_index(names="method")[columns]
 
 
-def _describe(wide: pd.DataFrame, bootstrap: int, level: float, seed: int) -> pd.DataFrame:
-    """Mean, standard error and percentile bootstrap interval of every column; pairs are drawn together."""
-    values, m = wide.to_numpy(), len(wide)
-    weights = np.random.default_rng(seed).multinomial(m, np.full(m, 1 / m), size=bootstrap) / m
-    low, high = np.quantile(weights @ values, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    se = values.std(axis=0, ddof=1) / np.sqrt(m) if m > 1 else np.full(values.shape[1], np.nan)
-    columns = {"mean": values.mean(axis=0), "se": se, "low": low, "high": high, "pairs": m}
-    return pd.DataFrame(columns, index=wide.columns.to_list())
+def _describe(wide: pd.DataFrame, ends: Ends, bootstrap: int, level: float, seed: int) -> pd.DataFrame:
+    """Mean, standard error, interval and median of every column."""
+    values = wide.to_numpy(dtype=float)
+    se = ends.error(values)
+    low, high = _interval(values, se, ends, bootstrap, level, seed) if bootstrap else (np.nan, np.nan)
+    columns = {"mean": values.mean(axis=0), "se": se, "low": low, "high": high, "pairs": len(wide)}
+    return pd.DataFrame({**columns, "median": np.median(values, axis=0)}, index=wide.columns.to_list())
+
+
+def _interval(
+    values: np.ndarray, se: np.ndarray, ends: Ends, draws: int, level: float, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Percentile bootstrap interval of the (m, k) columns' means, (k,) low and high; all columns are drawn together.
+
+    Where points are known, they are drawn, and a pair counts as often as its two points were, multiplied. Such means
+    spread too much (see `bootstrap_error`), so their distances from the mean are scaled to the standard error: the
+    bootstrap gives the interval its shape, the standard error its width.
+    """
+    places = ends.groups()[0] if ends.x_id is not None else [np.arange(len(values))]
+    weights = _counts(places, draws, seed)
+    weights = weights[weights.sum(axis=1) > 0]
+    means = weights @ values / weights.sum(axis=1, keepdims=True)
+    center, edges = values.mean(axis=0), [(1 - level) / 2, (1 + level) / 2]
+    if len(places) == 2 and len(means) > 1:
+        spread = means.std(axis=0, ddof=1)
+        means = center + (means - center) * np.divide(se, spread, out=np.ones_like(se), where=spread > 0)
+    low, high = np.quantile(means, edges, axis=0)
+    return low, high
+
+
+def plus_minus(value: float, se: float, digits: int | None = None, sign: str = "") -> str:
+    """ "value ± se" that no line break can part; empty for NaN.
+
+    digits : after the point; by default so many that the error has two digits
+    sign : "+" writes the sign of positive values, too
+    """
+    if math.isnan(value):
+        return ""
+    if digits is None:
+        digits = max(0, 1 - math.floor(math.log10(se))) if se > 0 else 2
+        if digits > 7:
+            return f"{value:{sign}.2g}\u00a0±\u00a0{se:.1g}"
+    return f"{value:{sign},.{digits}f}\u00a0±\u00a0{se:.{digits}f}"

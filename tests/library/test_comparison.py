@@ -207,7 +207,7 @@ def test_summary_of_a_table_by_hand():
     rows = [(p, m, "insertion", v) for p, values in enumerate([(1.0, 0.0), (2.0, 1.0), (6.0, 8.0)])
             for m, v in zip(("kernel_shap", "integrated_gradients"), values, strict=True)]
     table = pd.DataFrame(rows, columns=["pair", "method", "mode", "abc_per_feature"])
-    found = insdel.summary(table).set_index("method")
+    found = insdel.summary(table, differences=[("kernel_shap", "integrated_gradients")]).set_index("method")
     assert found["mean"].tolist() == [3.0, 3.0, 0.0]
     assert found.loc["kernel_shap", "se"] == pytest.approx(np.std([1, 2, 6], ddof=1) / np.sqrt(3))
     difference = found.loc["kernel_shap − integrated_gradients", "se"]

@@ -26,7 +26,7 @@ def own_ranking(table: pd.DataFrame, titles: Mapping[str, str] | None = None, un
     table : from `compare`
     titles : method → its name on the axis
     """
-    rows, titles = summary(table, bootstrap=1, differences=()), titles or {}
+    rows, titles = summary(table, bootstrap=0), titles or {}
     figure, panels = panels_row(2, 10.0, 0.36 * rows["method"].nunique() + 1.6)
     for panel, mode in zip(panels, MODES, strict=True):
         part = rows[rows["mode"] == mode].set_index("method")

@@ -40,7 +40,7 @@ def beside_paper(table: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     DataFrame by test and method: mean, se, paper, paper se, apart. `apart` is the difference of the means in
     combined standard errors, (mean − paper) / √(se² + paper se²); missing where the paper prints nothing
     """
-    ours = summary(table, bootstrap=1)[["mode", "method", "mean", "se"]]
+    ours = summary(table, differences=[CORRELATED], bootstrap=0)[["mode", "method", "mean", "se"]]
     theirs = printed[["mode", "method", "mean", "se"]].rename(columns={"mean": "paper", "se": "paper se"})
     both = ours.merge(theirs, how="left", on=["mode", "method"])
     both["apart"] = (both["mean"] - both["paper"]) / np.hypot(both["se"], both["paper se"])
