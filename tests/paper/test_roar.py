@@ -170,7 +170,7 @@ def test_an_interrupted_grid_ends_in_the_same_table(rows: Split, tmp_path: Path,
     lines: list[str] = []
     resumed = removal.run(rows, plan, checkpoint=tmp_path, report=lines.append)
     pd.testing.assert_frame_equal(whole, resumed)
-    assert done == len(removal.PARTS) + 3  # fraction 0 needs no stack, then two cells, then the cut
+    assert done == len(removal.parts(PLAN)) + 3  # fraction 0 needs no stack, then two cells, then the cut
     assert len(lines) == len(removal.cells(plan)) - 3 and "0 cells left" in lines[-1]
     with pytest.raises(ValueError, match="another comparison"):
         removal.run(rows, replace(plan, seed=1), checkpoint=tmp_path)

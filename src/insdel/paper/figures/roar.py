@@ -17,6 +17,10 @@ from insdel.plots import PALETTE, panels_row
 LOOKS = {
     "kernel_shap": ("blue", "-", "o"),
     "integrated_gradients": ("orange", "-", "s"),
+    "deeplift": ("green", "-", "v"),
+    "lime": ("pink", "-", "P"),
+    "input_x_gradient": ("yellow", "-", "X"),
+    "vanilla_grad": ("black", "-", "d"),
     "kernel_shap_signed": ("sky", "--", "o"),
     "integrated_gradients_signed": ("yellow", "--", "s"),
     "global": ("green", "-", "^"),

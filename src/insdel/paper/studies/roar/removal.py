@@ -35,7 +35,8 @@ from insdel.policies import counterfactual
 from insdel.store import Store, code_hash, short_hash
 
 FRACTIONS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)  # 0.1 to 1.0 are the paper's
-METHODS = ("kernel_shap", "integrated_gradients")
+METHODS = ("kernel_shap", "integrated_gradients")  # the paper's
+EXPLAINED = (*METHODS, "deeplift", "lime", "input_x_gradient", "vanilla_grad")  # those that rankings may come from
 BY_SIZE = ("kernel_shap", "integrated_gradients", "global", "random")
 RANKINGS = (*METHODS, *(f"{method}_signed" for method in METHODS), "global", "random")
 REFERENCES = ("statistics", "counterfactual")
@@ -48,7 +49,8 @@ class Plan:
     """All that decides a table, apart from the rows.
 
     hyper, recipe : the original network and its training; every retraining uses the same
-    rankings : among `RANKINGS`. By |attribution|, or signed: the highest contribution of x's own value first;
+    rankings : a method of `EXPLAINED`, by |attribution|, or signed (`…_signed`): the highest contribution of x's own
+        value first;
         "global" has one order for all rows, by mean |Kernel SHAP| of the training rows; "random" one per row
     fractions : shares of the features to remove; 0 and 1 are always among them
     forms : among `FORMS`, how features are removed and whether networks are trained again
@@ -81,9 +83,10 @@ class Plan:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be carried out."""
-        unknown = [name for name in self.rankings if name not in RANKINGS]
+        known = {*EXPLAINED, *(f"{name}_signed" for name in EXPLAINED), "global", "random"}
+        unknown = [name for name in self.rankings if name not in known]
         if unknown or not self.rankings:
-            raise ValueError(f"rankings are among {', '.join(RANKINGS)}; found {', '.join(unknown) or 'none'}.")
+            raise ValueError(f"rankings are among {', '.join(sorted(known))}; found {', '.join(unknown) or 'none'}.")
         strange = [name for name in (*self.forms, *self.sights) if name not in (*FORMS, *SIGHTS)]
         if strange or "features" not in self.forms:
             raise ValueError(f"forms are among {', '.join(FORMS)}, the first always; found {', '.join(self.forms)}.")
@@ -92,6 +95,13 @@ class Plan:
         shares = (*self.fractions, *self.leak)
         if not all(0 <= share <= 1 for share in shares) or self.replicates < 1:
             raise ValueError(f"shares lie in [0, 1] and replicates ≥ 1; found {shares} and {self.replicates}.")
+
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that have to be asked: those of the rankings, and the paper's two."""
+        named = [name.removesuffix("_signed") for name in self.rankings]
+        return tuple(method for method in EXPLAINED if method in (*METHODS, *named))
 
 
 @dataclass(frozen=True)
@@ -160,13 +170,16 @@ def references(model: MLP, x: np.ndarray, point: np.ndarray, plan: Plan) -> np.n
 
 
 def attributions(model: MLP, x: np.ndarray, point: np.ndarray, plan: Plan) -> dict[str, np.ndarray]:
-    """Attributions of every row by both methods, each (m, n)."""
+    """Attributions of every row by the methods of the plan, each (m, n)."""
     against = references(model, x, point, plan)
     options: dict[str, dict[str, Any]] = {
         "kernel_shap": {"samples": plan.samples, "seed": plan.seed},
         "integrated_gradients": {"steps": plan.ig_steps},
+        "lime": {"seed": plan.seed},
     }
-    return {method: np.asarray(explain(method, model, x, against, **options[method])) for method in METHODS}
+    return {
+        method: np.asarray(explain(method, model, x, against, **options.get(method, {}))) for method in plan.methods
+    }
 
 
 def exact_share(x: np.ndarray, against: np.ndarray, samples: int) -> float:
@@ -286,19 +299,20 @@ def run(
     loss, r2. The ends of the curves, trained once, are repeated for every ranking
     """
     store = Store(checkpoint, lambda: _identity(split, plan))
-    if report is not None and not _explained(store):
+    if report is not None and not _explained(store, plan):
         report(f"training the original network, and explaining it at {len(split.x_train) + len(split.x_test):,} rows")
     ranked, point = rank(split, plan, store), reference_point(split)
     fill = filler(split, plan.seed)
     trained = cache(lambda: originals(split, plan))
     grid, said = cells(plan), Left(report)
-    for key, cell in enumerate(grid, start=len(PARTS)):
+    first = len(parts(plan))
+    for key, cell in enumerate(grid, start=first):
         if not store.has(key):
             seen = inputs(cell, split, ranked, point, fill)
             table = scores(cell, split, plan, retrain(cell, split, plan, seen, trained))
             store.put(key, table.assign(**_reading(cell, ranked, seen)))
-            said.after(cell, store.get(key), len(grid) - (key - len(PARTS)) - 1)
-    return _assembled([store.get(key) for key in range(len(PARTS), len(PARTS) + len(grid))], plan)
+            said.after(cell, store.get(key), len(grid) - (key - first) - 1)
+    return _assembled([store.get(key) for key in range(first, first + len(grid))], plan)
 
 
 def _reading(cell: Cell, ranked: Ranked, seen: tuple[np.ndarray, np.ndarray]) -> dict[str, float]:
@@ -310,26 +324,28 @@ def _reading(cell: Cell, ranked: Ranked, seen: tuple[np.ndarray, np.ndarray]) ->
     return {"named": named(seen[1], test), "by_habit": named_by_habit(train, test)}
 
 
-PARTS = tuple((part, method) for part in ("train", "test") for method in METHODS)  # first chunks of a store
+def parts(plan: Plan) -> list[tuple[str, str]]:
+    """The attributions, which are the first chunks of a store: (part of the rows, method)."""
+    return [(part, method) for part in ("train", "test") for method in plan.methods]
 
 
 def rank(split: Split, plan: Plan, store: Store | None = None) -> Ranked:
     """Explain the original network at all rows, or find the attributions in the store."""
     store = store or Store(None, dict)
     point, rows = reference_point(split), {"train": split.x_train, "test": split.x_test}
-    if not _explained(store):
+    if not _explained(store, plan):
         model = original(split, plan)
         found = {part: attributions(model, x, point, plan) for part, x in rows.items()}
-        for key, (part, method) in enumerate(PARTS):
+        for key, (part, method) in enumerate(parts(plan)):
             store.put(key, pd.DataFrame(found[part][method], columns=list(split.names)))
-    kept = {pair: store.get(key).to_numpy() for key, pair in enumerate(PARTS)}
-    train, test = ({method: kept[part, method] for method in METHODS} for part in rows)
+    kept = {pair: store.get(key).to_numpy() for key, pair in enumerate(parts(plan))}
+    train, test = ({method: kept[part, method] for method in plan.methods} for part in rows)
     return Ranked(train, test, plan.seed)
 
 
-def _explained(store: Store) -> bool:
+def _explained(store: Store, plan: Plan) -> bool:
     """Whether all attributions are there."""
-    return all(store.has(key) for key in range(len(PARTS)))
+    return all(store.has(key) for key in range(len(parts(plan))))
 
 
 class Left:

@@ -14,6 +14,10 @@ from insdel.paper import results
 TITLES = {
     "kernel_shap": "Kernel SHAP, by size",
     "integrated_gradients": "IG, by size",
+    "deeplift": "DeepLIFT, by size",
+    "lime": "LIME, by size",
+    "input_x_gradient": "Input × Gradient, by size",
+    "vanilla_grad": "Vanilla Grad, by size",
     "kernel_shap_signed": "Kernel SHAP, signed",
     "integrated_gradients_signed": "IG, signed",
     "global": "one order for all rows",

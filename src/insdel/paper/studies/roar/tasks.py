@@ -18,7 +18,7 @@ from insdel.paper import networks
 from insdel.paper.data import Dataset, Split
 from insdel.paper.networks.mlp import Hyper, Recipe
 from insdel.paper.studies.roar import removal
-from insdel.paper.studies.roar.removal import BY_SIZE, FORMS, SIGHTS, Plan
+from insdel.paper.studies.roar.removal import BY_SIZE, EXPLAINED, FORMS, SIGHTS, Plan
 
 INDEPENDENT = tuple(f"{name}{i}" for i in (1, 2) for name in ("pt", "eta", "phi", "Q"))  # E and p follow from these
 CORRELATION = 0.5  # Bangalore: a column that correlates more than this with an earlier one is dropped
@@ -53,6 +53,10 @@ TASKS = {
         plan=(("forms", FORMS), ("leak", (0.1, 0.3)), ("sights", SIGHTS)),
     ),
     "cern": Task("events", "cern", "real", plan=(("forms", FORMS), ("leak", (0.3,)), ("sights", SIGHTS))),
+    "bangalore_methods": Task(
+        "houses, six methods", "bangalore", "real",
+        plan=(("rankings", (*EXPLAINED, "random")), ("forms", FORMS), ("fractions", (0.1, 0.3, 0.5))),
+    ),
     "planted": Task("planted", "planted", plan=(("leak", (0.1, 0.3, 0.5, 0.7, 0.9)), ("samples", 2**12))),
     "planted_copied": Task("planted, every column twice", "planted", copies=2, plan=(("samples", 2**12),)),
     "bangalore_independent": Task(
