@@ -37,6 +37,15 @@ if importlib.util.find_spec("insdel") is None:
 ```
 """
 
+CHECK = """```{code-cell} ipython3
+:tags: [remove-cell]
+
+from insdel.book.parameters import check_parameters
+
+check_parameters()
+```
+"""
+
 ADD = HEADER + """(add)=
 # Add two numbers
 
@@ -44,15 +53,16 @@ ADD = HEADER + """(add)=
 ```{code-cell} ipython3
 :tags: [parameters]
 
-count = 3  # how many numbers are added
-scale = 0.5  # each is multiplied by this
-seed = 1  # seed of the random numbers
-words = ["a", "b"]  # what is printed
-loud = False  # whether in capitals
-title = "sum"  # the name of the sum
-limit = None  # anything, or nothing
+count = 3  # how many numbers are added; at least 0
+scale = 0.5  # each is multiplied by this; at least 0.0
+seed = 1  # seed of the random numbers; at least 0
+words = ["a", "b"]  # what is printed; columns
+loud = False  # whether in capitals; true or false
+title = "sum"  # the name of the sum; any text
+limit = None  # a table; None or a file
 ```
 
+""" + CHECK + """
 ```{code-cell} ipython3
 from myst_nb import glue
 from insdel.book.chapters import record
@@ -80,9 +90,10 @@ DRAW = HEADER + """(draw)=
 ```{code-cell} ipython3
 :tags: [parameters]
 
-points = 4  # how many points the line has
+points = 4  # how many points the line has; at least 2
 ```
 
+""" + CHECK + """
 ```{code-cell} ipython3
 ---
 mystnb:

@@ -9,3 +9,7 @@ class UserError(ValueError):
 
 class UserTypeError(UserError, TypeError):
     """The same for things of the wrong kind, such as a model that cannot be called."""
+
+
+class RunError(RuntimeError):
+    """What ran on the caller's behalf failed (a chapter, a page, a solution); the message says where and why."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import ROOT
 
 import insdel
-from insdel.book.chapters import check_values, find_chapter, list_chapters, read_parameters
+from insdel.book.chapters import find_chapter, list_chapters
 from insdel.book.cli import parser, user_values
+from insdel.book.parameters import check_values
 
 PAGE = (ROOT / "book" / "howto.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -53,11 +55,15 @@ def test_the_table_of_advice_works(names: dict) -> None:
     assert "checkpoint" in insdel.compare.__kwdefaults__ and "scheduler" in insdel.compare.__kwdefaults__
 
 
-def test_commands_exist_and_their_parameters_too() -> None:
+def test_commands_exist_and_their_parameters_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     commands = [shlex.split(text)[1:] for text in re.findall(r"`(insdel [^`]+)`", PAGE)]
     assert {command[0] for command in commands} == {"run", "doctor"}
     for command in commands:
         options = parser().parse_args(command)
         if command[0] == "run":
             chapter = find_chapter(list_chapters(ROOT), options.chapter)
-            check_values(read_parameters(chapter.read()), user_values(options))
+            values = user_values(options)
+            for name in values.values():
+                (tmp_path / name.partition(":")[0]).touch()  # the page's own files
+            check_values(chapter.parameters(), values)

@@ -1,35 +1,14 @@
-"""`insdel run your_own` from a folder of the reader's own: paths are meant from there, and the clone is found."""
+"""`insdel run your_own` from a folder of the reader's own: mistakes are told before a kernel starts."""
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, insdel
 
-from insdel.book.cli import _clone, main, parser, user_values
-
-
-def given(*arguments: str) -> dict[str, str]:
-    pairs = [part for name, value in zip(arguments[::2], arguments[1::2], strict=True) for part in ("-p", name, value)]
-    return user_values(parser().parse_args(["run", "your_own", *pairs]))
-
-
-def test_files_are_meant_from_the_callers_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("flats.csv", "mine.py", "my.safetensors"):
-        (tmp_path / name).touch()
-    assert given("csv", "flats.csv", "target", "price") == {"csv": str(tmp_path / "flats.csv"), "target": "price"}
-    assert given("model", "mine.py:model") == {"model": f"{tmp_path / 'mine.py'}:model"}
-    assert given("model", "my.safetensors") == {"model": str(tmp_path / "my.safetensors")}
-
-
-def test_what_is_no_file_is_left_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "forest").mkdir()
-    for value in ("forest", "network", "sklearn.svm:SVR", "other.py:model"):
-        assert given("model", value) == {"model": value}
-    assert given("csv", "none.csv") == {"csv": "none.csv"}
+from insdel.book.cli import _clone, main
 
 
 def test_the_clone_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
@@ -42,3 +21,36 @@ def test_the_clone_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_clone_around_the_current_folder_comes_first(tiny_book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tiny_book / "book")
     assert _clone() == tiny_book
+
+
+HOUSES = "<<<<<<< HEAD\nPrice,Area\n=======\n"
+FLATS = "area,rooms,price\n" + "".join(f"{30 + i / 7:.2f},{1 + i % 4},{3 * i % 17}\n" for i in range(40))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["your_own", "-p", "csv", "none.csv", "-p", "target", "price"], "there is no file"),
+        (["your_own", "-p", "csv", "flats.csv"], "needs target"),
+        (["your_own", "-p", "csv", "flats.csv", "-p", "target", "prize"], "the columns are: area, rooms, price"),
+        (["your_own", "-p", "csv", "flats.csv", "-p", "target", "price", "-p", "drop", "x"], "there is no column x"),
+        (["your_own", "-p", "target", "price"], "target needs csv"),
+        (["your_own", "-p", "model", "short.safetensors"], "announces a header"),
+        (["your_own", "-p", "methods", "kernelshap"], "none of kernel_shap"),
+        (["your_own", "-p", "n_pairs", "0"], "at least 1; found '0'"),
+        (["your_own", "-p", "n_pairs", "3", "-p", "n_pairs", "4"], "given twice"),
+        (["bangalore", "-p", "path", "houses.csv"], "resolve the merge"),
+        (["cern", "-p", "scheduler", "tcp://127.0.0.1:1"], "nobody answers"),
+        (["images", "-p", "photo", "houses.csv"], "cannot be read as a picture"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_mistakes_are_told_before_anything_runs(tmp_path: Path, arguments: list[str], told: str) -> None:
+    (tmp_path / "flats.csv").write_text(FLATS)
+    (tmp_path / "houses.csv").write_text(HOUSES)
+    (tmp_path / "short.safetensors").write_bytes((10**10).to_bytes(8, "little") + b"{}")
+    started = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = insdel(tmp_path, "run", *arguments)
+    assert done.returncode == 2 and told in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert not (ROOT / "runs" / arguments[0]).exists()
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - started < 2  # seconds of CPU time

@@ -64,11 +64,11 @@ def test_records_are_collected_and_not_shown() -> None:
 
 
 def test_the_page_shows_the_values_that_were_used() -> None:
-    source = 'a = 1  # first\nb = ["x"]  # second'
+    source = 'a = 1  # first; at least 0\nb = ["x"]  # second; columns'
     cells = [code(source, tags=("parameters",)), code("a = 7", tags=("injected-parameters",)), code("a")]
     notebook = nbformat.v4.new_notebook(cells=cells)
     show_values(notebook, read_parameters(notebook), {"a": 7, "b": ["x"]})
-    assert [cell.source for cell in notebook.cells] == ['a = 7  # first\nb = ["x"]  # second', "a"]
+    assert [cell.source for cell in notebook.cells] == ['a = 7  # first; at least 0\nb = ["x"]  # second; columns', "a"]
 
 
 def test_a_cell_that_warns_is_refused_unless_it_may() -> None:

@@ -7,9 +7,9 @@ import re
 import nbformat
 import pytest
 import yaml
-from conftest import ROOT, SETUP
+from conftest import CHECK, ROOT, SETUP
 
-from insdel.book.chapters import PROFILES, Chapter, list_chapters, profile_values, read_parameters
+from insdel.book.chapters import PROFILES, Chapter, list_chapters, profile_values
 from insdel.book.twins import KERNEL, twin
 
 CHAPTERS = list_chapters(ROOT)
@@ -40,17 +40,20 @@ def test_ipynb_holds_no_output(chapter: Chapter) -> None:
 
 
 @each_chapter
-def test_first_two_code_cells(chapter: Chapter) -> None:
-    first, second = [cell for cell in chapter.read().cells if cell.cell_type == "code"][:2]
+def test_first_code_cells_install_set_and_check(chapter: Chapter) -> None:
+    first, second, third = [cell for cell in chapter.read().cells if cell.cell_type == "code"][:3]
     assert first.metadata.tags == ["remove-cell"]
     assert first.source in SETUP and "%pip install" in first.source
     assert second.metadata.tags == ["parameters"]
+    assert third.metadata.tags == ["remove-cell"] and third.source in CHECK and "check_parameters()" in third.source
 
 
 @each_chapter
 def test_parameters_have_comments_and_profiles_fit(chapter: Chapter) -> None:
-    parameters = read_parameters(chapter.read())
-    assert parameters and all(parameter.comment for parameter in parameters.values())
+    parameters = chapter.parameters()
+    assert parameters and all(parameter.meaning for parameter in parameters.values())
+    for parameter in parameters.values():
+        assert parameter.range.fit(parameter.default) == parameter.default, "a default must lie in its own range"
     for profile in PROFILES:
         profile_values(ROOT, chapter, profile)
 

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from insdel.book.chapters import check_values, find_chapter, list_chapters, profile_values, read_parameters, tagged
+from insdel.book.chapters import find_chapter, list_chapters, profile_values, tagged
+from insdel.book.parameters import check_values
 
 CHAPTER = find_chapter(list_chapters(ROOT), "your_own")
 NETWORK = """
@@ -28,7 +29,7 @@ def price(columns):
 def run(**values: object) -> dict:
     """What the chapter's cells leave behind, run in this process with the smoke profile and these values."""
     notebook = CHAPTER.read()
-    parameters = read_parameters(notebook)
+    parameters = CHAPTER.parameters()
     chosen = {name: parameter.default for name, parameter in parameters.items()}
     chosen |= profile_values(ROOT, CHAPTER, "smoke") | check_values(parameters, values)
     first = tagged(notebook, "parameters")

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from insdel.book.cache import chapter_key, surroundings
-from insdel.book.chapters import Chapter, check_values, list_chapters, profile_values, read_parameters, toc_files
+from insdel.book.chapters import Chapter, list_chapters, profile_values, toc_files
 from insdel.book.pages.status import status_page
-from insdel.book.run import execute, refuse_warnings, set_environment
+from insdel.book.parameters import check_values
+from insdel.book.run import refuse_warnings
+from insdel.book.space import check_room, only_one, scratch
 from insdel.book.twins import fill_address, repository_address
+from insdel.book.workers import Job, run_jobs
+from insdel.errors import RunError
 
 Say = Callable[[str], None]
 ELSEWHERE = re.compile(r"undefined label|unknown document|label '.*' not found")  # a reference without its target
 
+REASON = re.compile(r"(?:\w*Error: )?\[Errno \d+\][^\n]*|MemoryError[^\n]*")
 
-class BuildError(RuntimeError):
+
+class BuildError(RunError):
     """Jupyter Book refused the pages; the message holds its warnings and errors."""
 
 
@@ -48,14 +50,16 @@ def build_book(
 
     wanted = list(chapters) if chapters is not None else list_chapters(root)
     values = {chapter.name: profile_values(root, chapter, profile) for chapter in wanted}
-    executed = run_chapters(root, wanted, values, profile, jobs=jobs, force=force, say=say)
     folder, strict = root / "build", chapters is None
-    for name, path in executed.items():
-        refuse_warnings(name, nbformat.read(path, as_version=4))
-    stage(root, executed, folder / "stage")
-    say("building the pages …")
-    pages = typeset(folder, strict=strict, say=say)
-    return publish(pages, folder / ("book" if strict else "draft")) / "index.html"
+    check_room(folder, "book")
+    with only_one(folder):
+        executed = run_chapters(root, wanted, values, profile, jobs=jobs, force=force, say=say)
+        for name, path in executed.items():
+            refuse_warnings(name, nbformat.read(path, as_version=4))
+        stage(root, executed, folder / "stage")
+        say("building the pages …")
+        pages = typeset(folder, strict=strict, say=say)
+        return publish(pages, folder / ("book" if strict else "draft")) / "index.html"
 
 
 def run_one(
@@ -67,14 +71,14 @@ def run_one(
     say: Say = print,
 ) -> tuple[Path, Path]:
     """Run one chapter with new parameter values; return its notebook and its page, both in `output`."""
-    given = check_values(read_parameters(chapter.read()), values)
+    given = check_values(chapter.parameters(), values)
     merged = {chapter.name: profile_values(root, chapter, profile) | given}
     executed = run_chapters(root, [chapter], merged, profile, force=True, say=say)
     notebook = output / f"{chapter.name}.ipynb"
-    with tempfile.TemporaryDirectory(dir=root / "build", prefix="run-") as folder:  # several may run at a time
-        stage(root, executed, Path(folder) / "stage")
-        pages = publish(typeset(Path(folder), strict=False, say=say), output / "html")
-        shutil.copyfile(Path(folder) / "stage" / "notebooks" / notebook.name, notebook)
+    with scratch(root / "build") as folder:  # several may run at a time
+        stage(root, executed, folder / "stage")
+        pages = publish(typeset(folder, strict=False, say=say), output / "html")
+        shutil.copyfile(folder / "stage" / "notebooks" / notebook.name, notebook)
     return notebook, pages / "notebooks" / f"{chapter.name}.html"
 
 
@@ -93,54 +97,28 @@ def run_chapters(
     keep.mkdir(parents=True, exist_ok=True)
     chapters = list(chapters)
     paths = {c.name: keep / f"{c.name}-{chapter_key(c, values[c.name], common)}.ipynb" for c in chapters}
+    for path in paths.values():
+        if path.is_file() and not _is_whole(path):
+            say(f"{path.name} in the cache is damaged: dropped, its chapter runs again")
+            path.unlink()
     todo = [c for c in chapters if force or not paths[c.name].is_file()]
     for chapter in chapters:
         if chapter not in todo:
             say(f"{chapter.name}: unchanged")
-    _run_parallel(todo, values, profile, paths, jobs, say)
+    run_jobs([Job(c, values[c.name], profile, paths[c.name]) for c in todo], jobs, say)
     return paths
 
 
-def _run_parallel(
-    todo: list[Chapter],
-    values: Mapping[str, Mapping[str, Any]],
-    profile: str,
-    paths: Mapping[str, Path],
-    jobs: int | None,
-    say: Say,
-) -> None:
-    """Run chapters in processes of their own, as many as there are cores; stop at the first that fails."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    jobs = max(1, min(jobs or cores, len(todo) or 1))
-    spawn = multiprocessing.get_context("spawn")
-    started, done = time.perf_counter(), 0
-    with (
-        tempfile.TemporaryDirectory() as settings,
-        ProcessPoolExecutor(jobs, spawn, set_environment, (max(1, cores // jobs), settings)) as pool,
-    ):
-        running: dict[Future[float], Chapter] = {
-            pool.submit(_run_to_file, c, values[c.name], profile, paths[c.name]): c for c in todo
-        }
-        try:
-            for future in as_completed(running):
-                done += 1
-                say(f"{running[future].name}: {future.result():.1f} s ({done} of {len(todo)})")
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    if todo:
-        say(f"{len(todo)} chapters in {time.perf_counter() - started:.1f} s, {jobs} at a time")
-
-
-def _run_to_file(chapter: Chapter, values: Mapping[str, Any], profile: str, path: Path) -> float:
-    """Run one chapter in this process, write the executed notebook and return the seconds it took."""
+def _is_whole(path: Path) -> bool:
+    """Whether a file is an executed notebook that `run_jobs` wrote."""
     import nbformat
 
-    notebook = execute(chapter, values, profile)
-    part = path.with_suffix(".part")
-    nbformat.write(notebook, part)
-    part.replace(path)  # a half-written notebook must never pass for a cached one
-    return float(notebook.metadata["insdel"]["seconds"])
+    try:
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+    except Exception:  # whatever a foreign or truncated file makes of its reader
+        return False
+    return "insdel" in notebook.metadata
 
 
 def stage(root: Path, executed: Mapping[str, Path], folder: Path) -> None:
@@ -222,7 +200,8 @@ def typeset(folder: Path, strict: bool, say: Say = print) -> Path:
     remarks = re.sub(r"\x1b\[[\d;]*m", "", done.stderr).replace(f"{source}{os.sep}", "")
     problems = [line for line in remarks.splitlines() if "WARNING" in line or "ERROR" in line]
     if done.returncode:
-        raise BuildError("\n".join([*(problems or remarks.splitlines()[-20:]), f"(all of it: {log})"]))
+        first = list(dict.fromkeys(REASON.findall(done.stdout + remarks)))  # the system's own reason, if it gave one
+        raise BuildError("\n".join([*first, *(problems or remarks.splitlines()[-20:]), f"(all of it: {log})"]))
     unknown = [line for line in problems if ELSEWHERE.search(line)]
     for line in problems:
         if line not in unknown:

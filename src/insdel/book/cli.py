@@ -3,28 +3,51 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+import threading
+import traceback
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any, NoReturn
 
-from insdel.book.chapters import PROFILES, find_chapter, find_root, list_chapters, read_parameters
+from insdel.book.chapters import PROFILES, find_chapter, find_root, list_chapters, profile_values
+from insdel.book.parameters import check_values
+from insdel.errors import RunError, UserError
+
+KEPT = "finished chapters and finished chunks of comparisons are kept: the same command goes on from there"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 all well, 1 a chapter or page failed, 2 misuse."""
     options = parser().parse_args(arguments)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminated)  # so that workers are ended and folders cleaned
     try:
         return int(options.action(options) or 0)
-    except (ValueError, TypeError, FileNotFoundError) as error:
-        print(f"insdel: {error}", file=sys.stderr)
-        return 2
-    except (RuntimeError, OSError) as error:
-        print(f"insdel: {error}", file=sys.stderr)
-        return 1
+    except UserError as error:
+        return _refuse(error, 2)
+    except RunError as error:
+        return _refuse(error, 1)
+    except OSError as error:  # the system's own reason: no room, no right, no such file
+        return _refuse(error, 2 if isinstance(error, FileNotFoundError) else 1)
     except KeyboardInterrupt:
-        print("insdel: stopped; what was published before is untouched", file=sys.stderr)
-        return 130
+        return _refuse(f"stopped; what was published before is untouched, {KEPT}", 130)
+    except Exception as error:
+        traceback.print_exc()
+        return _refuse(f"this is a defect of insdel ({type(error).__name__}); please report it with the lines above", 1)
+
+
+def _terminated(*_: Any) -> NoReturn:
+    """What SIGTERM does: the same as Ctrl-C, with its own exit code."""
+    print(f"insdel: ended from outside; what was published before is untouched, {KEPT}", file=sys.stderr)
+    raise SystemExit(143)
+
+
+def _refuse(what: Any, code: int) -> int:
+    print(f"insdel: {what}", file=sys.stderr)
+    return code
 
 
 def parser() -> argparse.ArgumentParser:
@@ -69,7 +92,7 @@ def _need_book_extra() -> None:
     from insdel.book.doctor import has_book_extra
 
     if not has_book_extra():
-        raise ValueError('papermill and Jupyter Book are needed but missing: pip install "insdel[book]"')
+        raise UserError('papermill and Jupyter Book are needed but missing: pip install "insdel[book]"')
 
 
 def say(text: str) -> None:
@@ -79,25 +102,29 @@ def say(text: str) -> None:
 
 def run_command(options: argparse.Namespace) -> None:
     """Run one chapter into runs/, or list its parameters."""
-    _need_book_extra()
-    from insdel.book.build import run_one
-
     root = _clone()
     chapter = find_chapter(list_chapters(root), options.chapter)
-    parameters = read_parameters(chapter.read())
+    parameters = chapter.parameters()
     if options.list:
-        for parameter in parameters.values():
-            say(f"{parameter.name} = {parameter.default!r}  # {parameter.comment} ({parameter.kind})")
+        say("\n".join(map(str, parameters.values())))
         return
-    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    output = (options.output or root / "runs" / chapter.name / stamp).resolve()
-    if (output / "html").exists():
-        raise ValueError(f"{output} holds a run already; runs are never overwritten. Name another with -o.")
-    values = user_values(options)
+    from insdel.book.precheck import inspect_values
+
+    values = check_values(parameters, user_values(options))
+    profile_values(root, chapter, options.profile)
+    inspect_values(parameters, values)
     if values and "evidence" in parameters and "evidence" not in values:
         say("evidence = live: tables and figures show your run; -p evidence recorded shows the recorded full-size one")
         values["evidence"] = "live"
-    notebook, page = run_one(root, chapter, values, output, options.profile, say)
+    _need_book_extra()
+    from insdel.book.build import run_one
+    from insdel.book.space import check_room, fresh_folder
+
+    place = options.output.resolve() if options.output else None
+    default = root / "runs" / chapter.name / datetime.now().strftime("%Y%m%d-%H%M%S")
+    check_room(root / "build", "run")
+    with fresh_folder(place, default, f"{chapter.name}.ipynb") as output:
+        notebook, page = run_one(root, chapter, values, output, options.profile, say)
     say(f"{notebook}\n{page}")
 
 
@@ -105,7 +132,7 @@ def _clone() -> Path:
     """The clone around the current folder; elsewhere the one that this package was installed from (`make setup`)."""
     try:
         return find_root()
-    except ValueError:
+    except UserError:
         home = Path(__file__).resolve().parents[3]
         if not (home / "_toc.yml").is_file():
             raise
@@ -113,33 +140,24 @@ def _clone() -> Path:
 
 
 def user_values(options: argparse.Namespace) -> dict[str, str]:
-    """Return the parameters of the command line; a path is meant from here, though chapters run in notebooks/."""
-    values = dict(options.parameter)
-    if options.scheduler:
-        values["scheduler"] = options.scheduler
-    for name in ("path", "csv", "model"):
-        if name in values and (name != "model" or "." in values[name]):  # without a dot it names a kind of model
-            values[name] = _from_here(values[name])
-    return values
-
-
-def _from_here(text: str) -> str:
-    """A path, or the path in file.py:name, seen from the current folder; as it is if there is no such file."""
-    file, colon, rest = text.partition(".py:")
-    file += colon[:-1]
-    return f"{Path(file).resolve()}{colon[-1:]}{rest}" if Path(file).exists() else text
+    """Return the parameters of the command line, all of them text."""
+    given = [*map(tuple, options.parameter), *([("scheduler", options.scheduler)] if options.scheduler else [])]
+    twice = {name for name, _ in given if sum(name == other for other, _ in given) > 1}
+    if twice:
+        raise UserError(f"parameter {sorted(twice)[0]!r} is given twice. Give it once; a list is written a,b,c.")
+    return dict(given)
 
 
 def book_command(options: argparse.Namespace) -> None:
     """Build the book, or a draft of some chapters."""
-    _need_book_extra()
-    from insdel.book.build import build_book
-
     root = find_root()
     listed = list_chapters(root)
     chapters = [find_chapter(listed, text) for text in options.chapters] if options.chapters else None
     if options.jobs is not None and options.jobs < 1:
-        raise ValueError(f"--jobs needs a whole number of at least 1; found {options.jobs}.")
+        raise UserError(f"--jobs needs a whole number of at least 1; found {options.jobs}.")
+    _need_book_extra()
+    from insdel.book.build import build_book
+
     say(str(build_book(root, options.profile, chapters, options.jobs, options.force, say)))
 
 
@@ -170,7 +188,7 @@ def data_command(options: argparse.Namespace) -> None:
 
     if options.fetch:
         if options.fetch[0] != "fetch" or len(options.fetch) != 2:
-            raise ValueError(f"use `insdel data` or `insdel data fetch NAME`; found {' '.join(options.fetch)!r}.")
+            raise UserError(f"use `insdel data` or `insdel data fetch NAME`; found {' '.join(options.fetch)!r}.")
         say(str(datasets.fetch(options.fetch[1])))
         return
     for entry in datasets.available():

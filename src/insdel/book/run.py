@@ -12,11 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from insdel.book.chapters import RECORD, Chapter, Parameter, read_parameters, tagged
+from insdel.book.chapters import RECORD, Chapter, read_parameters, tagged
+from insdel.book.parameters import Parameter
+from insdel.errors import RunError
 from insdel.paper import provenance
 
 
-class ChapterError(RuntimeError):
+class ChapterError(RunError):
     """A chapter did not run to its end; the message names the chapter, the cell and the error."""
 
 
@@ -40,32 +42,91 @@ def set_environment(threads: int, settings: str) -> None:
     )
 
 
-def execute(chapter: Chapter, values: Mapping[str, Any], profile: str) -> Any:
+def execute(
+    chapter: Chapter, values: Mapping[str, Any], profile: str, tell: Callable[[int, int], None] | None = None
+) -> Any:
     """Return the executed notebook, cleaned, with the facts of its run in its metadata under `insdel`.
 
-    Raises ChapterError with the cell and the error if a cell fails.
+    tell : called with the number of each code cell that begins, and how many there are
+
+    Raises ChapterError with the cell and the error if a cell fails, or if the kernel ended before the last one.
     """
     import papermill
     from nbclient.exceptions import DeadKernelError
 
     source, started = chapter.read(), time.perf_counter()
     parameters = read_parameters(source)
+    begun: list[float] = []
+
+    def heard(number: int, count: int) -> None:
+        begun.append(round(time.perf_counter() - started, 1))
+        if tell:
+            tell(number, count)
+
     try:
         notebook = papermill.execute_notebook(
             source, None, dict(values), kernel_name="python3", progress_bar=False, cwd=chapter.source.parent,
+            engine_name=_telling_engine(), tell=heard,
             extra_arguments=["--log-level=50"],  # the kernel's own remarks are none of the chapter's
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         raise ChapterError(_failure(chapter, bool(values), error)) from None
-    except DeadKernelError as error:
-        raise ChapterError(f"{chapter.source.name}: the kernel died ({error}); enough memory?") from None
+    except (DeadKernelError, RuntimeError) as error:
+        raise ChapterError(f"{chapter.source.name}: the kernel died ({error}); {_limits()}") from None
+    refuse_unfinished(chapter.source.name, notebook)
     used = {name: values.get(name, parameter.default) for name, parameter in parameters.items()}
-    facts = {"profile": profile, "parameters": used, "recorded": take_records(notebook)}
+    facts = {"profile": profile, "parameters": used, "recorded": take_records(notebook), "cells": begun}
     facts |= run_facts(time.perf_counter() - started)
     show_values(notebook, parameters, values)
     clean(notebook, scrubber(chapter.source.parents[1]))
     notebook.metadata["insdel"] = facts
     return notebook
+
+
+def _telling_engine() -> str:
+    """Register an engine of papermill that tells which code cell begins, and return its name."""
+    from papermill.engines import NBClientEngine, papermill_engines
+
+    class Telling(NBClientEngine):
+        @classmethod
+        def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, tell: Any = None, **options: Any) -> Any:
+            plain = nb_man.cell_start
+            code = [id(cell) for cell in nb_man.nb.cells if cell.cell_type == "code"]
+
+            def cell_start(cell: Any, *rest: Any, **named: Any) -> None:
+                if id(cell) in code:
+                    tell(code.index(id(cell)) + 1, len(code))
+                plain(cell, *rest, **named)
+
+            nb_man.cell_start = cell_start
+            return super().execute_managed_notebook(nb_man, kernel_name, **options)
+
+    papermill_engines.register("telling", Telling)
+    return "telling"
+
+
+def refuse_unfinished(name: str, notebook: Any) -> None:
+    """Raise ChapterError if a code cell did not run: something ended the kernel without an error, as sys.exit does."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+    ran = [cell for cell in code if cell.execution_count is not None]
+    if len(ran) < len(code):
+        raise ChapterError(
+            f"{name}: only {len(ran)} of {len(code)} code cells ran; something in code cell {len(ran)} or its model "
+            f"file ended the kernel without an error (sys.exit?). Nothing was published."
+        )
+
+
+def _limits() -> str:
+    """The limits that this process has, for whoever wonders why a kernel died."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return "enough memory?"
+    names = {"memory (ulimit -v, bytes)": resource.RLIMIT_AS, "open files (ulimit -n)": resource.RLIMIT_NOFILE,
+             "processes (ulimit -u)": resource.RLIMIT_NPROC}  # fmt: skip
+    held = {name: resource.getrlimit(limit)[0] for name, limit in names.items()}
+    told = [f"{name} {value}" for name, value in held.items() if value != resource.RLIM_INFINITY]
+    return f"enough memory? The limits here: {', '.join(told)}." if told else "enough memory?"
 
 
 def _failure(chapter: Chapter, injected: bool, error: Any) -> str:
@@ -78,7 +139,8 @@ def _failure(chapter: Chapter, injected: bool, error: Any) -> str:
     lines = error.source.splitlines()
     excerpt = [f"    {line}" for line in lines[:12]] + (["    …"] if len(lines) > 12 else [])
     title = f"{chapter.source.name}, code cell {number} failed:"
-    return "\n".join([title, *excerpt, f"  {error.ename}: {error.evalue}"])
+    reason = [_limits()] if error.ename in ("MemoryError", "OSError", "RuntimeError", "CellExecutionError") else []
+    return "\n".join([title, *excerpt, f"  {error.ename}: {error.evalue}", *reason])
 
 
 def refuse_warnings(name: str, notebook: Any) -> None:

@@ -22,6 +22,7 @@ import pandas as pd
 import torch
 from torch import nn
 
+from insdel.errors import UserError, UserTypeError
 from insdel.evaluate import Model, eval_mode, predict
 from insdel.own import network as own_network
 from insdel.own.network import OnColumns
@@ -114,11 +115,11 @@ def find(text: str) -> Any:
         hint = ""
         if text.endswith(PICKLES):
             hint = " Pickles run whatever is in them, so none is opened: load it in a file.py and name that."
-        raise ValueError(f"model needs {kinds}; found {text!r}.{hint}")
+        raise UserError(f"model needs {kinds}; found {text!r}.{hint}")
     module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
     if not hasattr(module, name):
         there = ", ".join(key for key in vars(module) if not key.startswith("_")) or "nothing"
-        raise ValueError(f"{Path(place).name} has no {name!r}; it has: {there}.")
+        raise UserError(f"{Path(place).name} has no {name!r}; it has: {there}.")
     return getattr(module, name)
 
 
@@ -128,7 +129,7 @@ def _from_file(path: Path) -> Any:
         raise FileNotFoundError(f"model needs an existing Python file; found none at {path}. Check its folder.")
     specification = importlib.util.spec_from_file_location(path.stem, path)
     if specification is None or specification.loader is None:
-        raise ValueError(f"{path} cannot be imported as a Python file.")
+        raise UserError(f"{path} cannot be imported as a Python file.")
     module = importlib.util.module_from_spec(specification)
     sys.path.insert(0, str(path.resolve().parent))
     try:
@@ -142,14 +143,14 @@ def _from_name(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        raise ValueError(f"there is no module {name} ({error}). For a file of your own write file.py:name.") from error
+        raise UserError(f"there is no module {name} ({error}). For a file of your own write file.py:name.") from error
 
 
 def wrap(found: Any, table: Table, split: Split, name: str) -> Subject:
     """Make a subject of a torch module, an estimator, a class of estimators or a function."""
     if isinstance(found, type):
         if not hasattr(found, "fit"):
-            raise TypeError(f"{name} is a class; a model is needed. Name an instance of it.")
+            raise UserTypeError(f"{name} is a class; a model is needed. Name an instance of it.")
         found = found()
     if isinstance(found, nn.Module):
         return _module(found, table, split, name)
@@ -157,7 +158,7 @@ def wrap(found: Any, table: Table, split: Split, name: str) -> Subject:
         return _estimator(found, table, split, name)
     if callable(found):
         return _function(found, table, split, name)
-    raise TypeError(f"a model is a torch module, an estimator or a function; {name} is a {type(found).__name__}.")
+    raise UserTypeError(f"a model is a torch module, an estimator or a function; {name} is a {type(found).__name__}.")
 
 
 def _module(inner: nn.Module, table: Table, split: Split, name: str) -> Subject:
@@ -184,7 +185,7 @@ def _tried(model: Callable[[Any], Any], columns: Any, table: Table, name: str) -
         return model(columns)
     except Exception as error:
         given = f"{len(table.names)} columns, {', '.join(table.names)}"
-        raise ValueError(f"{name} failed on a batch of the table's {given} (in this order): {error}") from error
+        raise UserError(f"{name} failed on a batch of the table's {given} (in this order): {error}") from error
 
 
 def _output(table: Table, count: int, name: str) -> int:
@@ -192,7 +193,7 @@ def _output(table: Table, count: int, name: str) -> int:
     allowed = {1, len(table.classes)} if table.classes else {1}
     if count not in allowed:
         needed = f"1 output or {len(table.classes)} ({', '.join(table.classes)})" if table.classes else "1 output"
-        raise ValueError(f"{name} needs {needed} per row; found {count}. Select one in a function of your own.")
+        raise UserError(f"{name} needs {needed} per row; found {count}. Select one in a function of your own.")
     return table.classes.index(table.positive) if count > 1 else 0
 
 
@@ -214,14 +215,15 @@ def _function(model: Callable[[Any], Any], table: Table, split: Split, name: str
     values = np.asarray(_tried(lambda points: predict(f, points), split.x_test, table, name))
     if table.classes and not _are_probabilities(values):
         found = f"{name} returned values between {values.min():.4g} and {values.max():.4g}"
-        raise ValueError(f"a classification needs probabilities in [0, 1]; {found}. Return probabilities.")
+        raise UserError(f"a classification needs probabilities in [0, 1]; {found}. Return probabilities.")
     return Subject(f, f"{name}, a function")
 
 
 def _estimator(model: Any, table: Table, split: Split, name: str) -> Subject:
     """An estimator, fitted here to the training rows if it is not yet."""
     if table.classes and not hasattr(model, "predict_proba"):
-        raise TypeError(f"a classification needs predict_proba, which {name} lacks (an SVC needs probability=True).")
+        needed = "a classification needs predict_proba"
+        raise UserTypeError(f"{needed}, which {name} lacks (an SVC needs probability=True).")
     text = _is_pipeline(model) and bool(table.codes)
     about = f"{name}, loaded"
     if not _is_fitted(model):
@@ -264,7 +266,7 @@ def _names(model: Any, table: Table, name: str) -> list[str]:
     inputs = [str(column) for column in getattr(model, "feature_names_in_", [])]
     if set(inputs) - set(table.names):
         missing = ", ".join(sorted(set(inputs) - set(table.names)))
-        raise ValueError(f"{name} was fitted to columns that the table lacks: {missing}. Do not drop them.")
+        raise UserError(f"{name} was fitted to columns that the table lacks: {missing}. Do not drop them.")
     return inputs
 
 
@@ -272,7 +274,7 @@ def _probability(model: Any, table: Table, name: str) -> Callable[[Any], np.ndar
     """predict_proba of the explained class."""
     classes = [label(value) for value in model.classes_]
     if table.positive not in classes:
-        raise ValueError(f"{name} knows the classes {', '.join(classes)}, not {table.positive!r}. Set positive.")
+        raise UserError(f"{name} knows the classes {', '.join(classes)}, not {table.positive!r}. Set positive.")
     column = classes.index(table.positive)
     return lambda rows: model.predict_proba(rows)[:, column]
 
@@ -284,6 +286,6 @@ def _frame(table: Table, columns: np.ndarray, text: bool) -> pd.DataFrame:
         code = frame[name].to_numpy()
         if not (np.isin(code, range(len(values)))).all():
             reason = "a value between two texts, as the means of the policy average are"
-            raise ValueError(f"{name} has {reason}; this model needs texts. Choose another policy.")
+            raise UserError(f"{name} has {reason}; this model needs texts. Choose another policy.")
         frame[name] = np.array(values, dtype=object)[code.astype(int)]
     return frame

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from insdel.errors import UserError
 from insdel.own.table import Split, Table
 from insdel.paper import networks
 from insdel.paper.networks import mlp
@@ -100,7 +101,7 @@ def _descend(network: networks.MLP, data: mlp.Data, hyper: networks.Hyper, recip
 def save(network: networks.MLP | None, table: Table, split: Split, path: str | Path) -> Path:
     """Write a network that was fitted here, with what it has to know about its inputs and its output."""
     if network is None:
-        raise ValueError("only a network that was fitted here can be saved; found none. Set model to network.")
+        raise UserError("only a network that was fitted here can be saved; found none. Set model to network.")
     inputs = {"names": table.names, "center": split.scale.center.tolist(), "width": split.scale.width.tolist()}
     network.config = {**network.config, "inputs": inputs, "class": table.positive}
     return networks.save(network, path)
@@ -110,10 +111,10 @@ def fitted_to(network: networks.MLP, table: Table, split: Split, name: str) -> n
     """A network that `save` wrote, as a function of points that this split standardises."""
     inputs, known = network.config["inputs"], network.config["class"]
     if inputs["names"] != table.names:
-        raise ValueError(f"{name} learned from {', '.join(inputs['names'])}; the table has {', '.join(table.names)}.")
+        raise UserError(f"{name} learned from {', '.join(inputs['names'])}; the table has {', '.join(table.names)}.")
     if known != table.positive:
         asked = table.positive or "a number"
-        raise ValueError(f"{name} predicts {known or 'a number'}; asked is {asked}. Set task or positive.")
+        raise UserError(f"{name} predicts {known or 'a number'}; asked is {asked}. Set task or positive.")
     f, scale = function(network, table), split.scale
     center, width = (np.array(inputs[key]) for key in ("center", "width"))
     if np.array_equal(center, scale.center) and np.array_equal(width, scale.width):

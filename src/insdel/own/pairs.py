@@ -14,6 +14,7 @@ from insdel import policies
 from insdel.attribution import METHODS, explain
 from insdel.comparison import compare
 from insdel.curves import MODES, curve, order
+from insdel.errors import UserError
 from insdel.evaluate import Model, predict
 from insdel.lattice import MAX_FEATURES
 from insdel.own.table import Split, Table
@@ -46,9 +47,9 @@ def pick(
     nearest : how many candidates the counterfactual policy compares
     """
     if policy not in POLICIES:
-        raise ValueError(f"policy must be one of {', '.join(POLICIES)}; found {policy!r}.")
+        raise UserError(f"policy must be one of {', '.join(POLICIES)}; found {policy!r}.")
     if n_pairs < 1:
-        raise ValueError(f"n_pairs must be at least 1; found {n_pairs}.")
+        raise UserError(f"n_pairs must be at least 1; found {n_pairs}.")
     points = split.x_test[:INSPECTED]
     if policy == "counterfactual":
         needed = -(-points.shape[1] // 2) if at_least is None else at_least
@@ -57,7 +58,7 @@ def pick(
         pairs = policies.one_to_one(points, seed) if policy == "one_to_one" else policies.average(points, split.x_train)
     if not len(pairs):
         reason = next(iter(pairs.without.values()), "there is one row only")
-        raise ValueError(f"no row has a reference: {reason}. Lower at_least, or choose another policy.")
+        raise UserError(f"no row has a reference: {reason}. Lower at_least, or choose another policy.")
     return _draw(pairs, n_pairs, seed)
 
 
@@ -103,9 +104,9 @@ def plan(
     unknown = [method for method in methods if method not in {*METHODS, *REFERENCES}]
     if unknown or not methods:
         known = ", ".join([*METHODS, *REFERENCES])
-        raise ValueError(f"methods must be among {known}; found {', '.join(unknown) or 'none'}.")
+        raise UserError(f"methods must be among {known}; found {', '.join(unknown) or 'none'}.")
     if not 1 <= exact_up_to <= MAX_FEATURES:
-        raise ValueError(f"exact_up_to needs a number between 1 and {MAX_FEATURES}; found {exact_up_to}.")
+        raise UserError(f"exact_up_to needs a number between 1 and {MAX_FEATURES}; found {exact_up_to}.")
     kept = list(dict.fromkeys(methods))
     options = {method: {"binary": _binary(table)} for method in kept if method in WITH_BINARY and table.binary}
     gradient = [method for method in kept if method in METHODS and METHODS[method].needs_gradient]
@@ -117,7 +118,7 @@ def plan(
         kept, options, told = _sampled(kept, options, most, samples)
         notes += told
     if not kept:
-        raise ValueError(f"no method is left to compare. {' '.join(notes)}")
+        raise UserError(f"no method is left to compare. {' '.join(notes)}")
     return Plan(kept, {m: chosen for m, chosen in options.items() if m in kept}, tuple(notes))
 
 

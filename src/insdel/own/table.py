@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from torch import Tensor
+
+from insdel.errors import UserError
 
 TASKS = ("auto", "regression", "classification")
 MOST_VALUES = 20  # a text column with more different values is hardly a category
@@ -131,7 +132,7 @@ def build(
 ) -> Table:
     """Check the columns of a data frame and make a table of it; arguments as for `read`."""
     if task not in TASKS:
-        raise ValueError(f"task must be one of {', '.join(TASKS)}; found {task!r}.")
+        raise UserError(f"task must be one of {', '.join(TASKS)}; found {task!r}.")
     features, answer, notes = _complete_rows(features, answer)
     _refuse_ids(features, {str(name) for name in keep})
     coded, codes, told = _coded(features)
@@ -149,9 +150,9 @@ def _read_file(path: Path) -> pd.DataFrame:
         tables = (pd.read_csv(path, sep=mark, skipinitialspace=True) for mark in (",", ";", "\t"))
         frame = next((table for table in tables if table.shape[1] > 1), None)
     except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise ValueError(f"{path.name} needs to be a CSV with a header, in UTF-8; reading failed: {error}") from error
+        raise UserError(f"{path.name} needs to be a CSV with a header, in UTF-8; reading failed: {error}") from error
     if frame is None:
-        raise ValueError(f"{path.name} needs columns separated by commas, semicolons or tabs; found a single column.")
+        raise UserError(f"{path.name} needs columns separated by commas, semicolons or tabs; found a single column.")
     return frame.rename(columns=lambda name: str(name).strip())
 
 
@@ -159,15 +160,15 @@ def _choose_columns(frame: pd.DataFrame, target: Any, drop: Sequence[Any]) -> tu
     """Part the table into features and target."""
     names, there = [str(name) for name in drop], ", ".join(frame.columns)
     if target is None:
-        raise ValueError(f"a CSV needs target, the column that is predicted; the columns are: {there}.")
+        raise UserError(f"a CSV needs target, the column that is predicted; the columns are: {there}.")
     wrong = [name for name in [str(target), *names] if name not in frame.columns]
     if wrong:
-        raise ValueError(f"there is no column {', '.join(wrong)}; the columns are: {there}.")
+        raise UserError(f"there is no column {', '.join(wrong)}; the columns are: {there}.")
     if str(target) in names:
-        raise ValueError(f"{target} cannot be the target and dropped at once.")
+        raise UserError(f"{target} cannot be the target and dropped at once.")
     features = frame.drop(columns=[str(target), *names])
     if features.shape[1] < 2:
-        raise ValueError(f"an order needs two features at least; found {', '.join(features.columns) or 'none'}.")
+        raise UserError(f"an order needs two features at least; found {', '.join(features.columns) or 'none'}.")
     return features, frame[str(target)]
 
 
@@ -180,7 +181,7 @@ def _complete_rows(features: pd.DataFrame, answer: pd.Series) -> tuple[pd.DataFr
     kept, rows = int(whole.sum()), len(table)
     if kept < max(FEWEST_ROWS, rows / 2):
         found = f"of {rows} rows {kept} are complete" + (f"; values are missing in {gaps}" if gaps else "")
-        raise ValueError(f"at least half of the rows, and {FEWEST_ROWS}, must be complete; {found}. "
+        raise UserError(f"at least half of the rows, and {FEWEST_ROWS}, must be complete; {found}. "
                          "Drop these columns or fill the gaps.")  # fmt: skip
     notes = [f"{rows - kept} of {rows} rows are left out: values are missing in {gaps}."] if kept < rows else []
     return features[whole].reset_index(drop=True), answer[whole].reset_index(drop=True), notes
@@ -197,14 +198,14 @@ def _refuse_ids(features: pd.DataFrame, keep: set[str]) -> None:
     texts = [name for name in alike if _is_text(features[name])]
     if numbers or texts:
         advice = f" (or keep {', '.join(numbers)}, if that is a quantity)" if numbers else ""
-        raise ValueError(
+        raise UserError(
             f"a feature must repeat, but every row has its own {' and '.join([*texts, *numbers])}: "
             f"that looks like an id. Drop it{advice}."
         )
     free = [name for name in features if _is_text(features[name]) and features[name].nunique() > MOST_VALUES]
     if free:
         seen = "; ".join(f"{n}: {features[n].nunique()} values such as {features[n].iloc[0]!r}" for n in free)
-        raise ValueError(f"a text column needs at most {MOST_VALUES} different values; found {seen}. "
+        raise UserError(f"a text column needs at most {MOST_VALUES} different values; found {seen}. "
                          "Drop it, or make it a number (a date, say, days since).")  # fmt: skip
 
 
@@ -230,17 +231,17 @@ def _answers(answer: pd.Series, task: str) -> tuple[np.ndarray, tuple[str, ...]]
     """The target as numbers, or as class names together with the classes."""
     two, text = answer.nunique() == 2, _is_text(answer) or pd.api.types.is_bool_dtype(answer)
     if answer.nunique() < 2:
-        raise ValueError(f"the target {answer.name} must vary; all its values are {answer.iloc[0]!r}.")
+        raise UserError(f"the target {answer.name} must vary; all its values are {answer.iloc[0]!r}.")
     if task == "classification" or (task == "auto" and (text or two)):
         labels = np.array([label(value) for value in answer], dtype=object)
         classes = tuple(dict.fromkeys(label(value) for value in sorted(answer.unique())))
         if len(classes) > MOST_VALUES:
             found = f"{answer.name} has {len(classes)} different values, such as {classes[0]!r}"
             advice = "Is it a number with a comma or a unit?" if text else "Set task=regression."
-            raise ValueError(f"classification needs at most {MOST_VALUES} classes; {found}. {advice}")
+            raise UserError(f"classification needs at most {MOST_VALUES} classes; {found}. {advice}")
         return labels, classes
     if text:
-        raise ValueError(f"regression needs numbers, but {answer.name} is text such as {answer.iloc[0]!r}.")
+        raise UserError(f"regression needs numbers, but {answer.name} is text such as {answer.iloc[0]!r}.")
     return answer.to_numpy(float), ()
 
 
@@ -250,7 +251,7 @@ def _positive(classes: tuple[str, ...], positive: Any) -> str:
         return ""
     chosen = classes[-1] if positive is None else label(positive)
     if chosen not in classes:
-        raise ValueError(f"positive must be one of the classes {', '.join(classes)}; found {chosen!r}.")
+        raise UserError(f"positive must be one of the classes {', '.join(classes)}; found {chosen!r}.")
     return chosen
 
 
@@ -278,7 +279,7 @@ class Scale:
 
     def columns(self, points: Any) -> Any:
         """(m, n) as they stand in the table; in arrays, whole numbers come back whole (a model may count on it)."""
-        if isinstance(points, Tensor):
+        if hasattr(points, "new_tensor"):  # a tensor: torch takes seconds to import, and a table needs none
             center, width = (points.new_tensor(part) for part in (self.center, self.width))
             return center + width * points
         exact = self.center + self.width * np.asarray(points, float)
@@ -306,7 +307,7 @@ class Split:
 def split(table: Table, share: float = 0.2, seed: int = 0) -> Split:
     """Set a random share of the rows aside."""
     if not 0 < share < 1:
-        raise ValueError(f"share needs a number between 0 and 1; found {share}.")
+        raise UserError(f"share needs a number between 0 and 1; found {share}.")
     order = np.random.default_rng(seed).permutation(len(table.features))
     count = int(np.ceil(share * len(order)))
     train, test = order[count:], order[:count]

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from insdel.errors import UserError
+
 from . import files
 from .base import Dataset, Split, split
 from .files import FetchError, fetch, fetch_quickly
@@ -87,11 +89,11 @@ def available() -> list[dict[str, Any]]:
 
 def _check_request(name: str, source: str, path: str | Path | None) -> None:
     if name not in NAMES:
-        raise ValueError(f"name must be one of {', '.join(NAMES)}; found {name!r}")
+        raise UserError(f"name must be one of {', '.join(NAMES)}; found {name!r}")
     if source not in SOURCES:
-        raise ValueError(f"source must be one of {', '.join(SOURCES)}; found {source!r}")
+        raise UserError(f"source must be one of {', '.join(SOURCES)}; found {source!r}")
     if source == "simulated" and path is not None:
-        raise ValueError(f"source='simulated' reads no file, found path={str(path)!r}. Leave one out.")
+        raise UserError(f"source='simulated' reads no file, found path={str(path)!r}. Leave one out.")
 
 
 def _known(name: str, file: str, digest: str) -> bool | None:

@@ -13,6 +13,8 @@ from types import ModuleType
 
 import pooch
 
+from insdel.errors import UserError
+
 from . import bangalore, cern
 
 MODULES: dict[str, ModuleType] = {"bangalore": bangalore, "cern": cern}
@@ -92,7 +94,7 @@ def fetch(name: str, timeout: float = PATIENT) -> Path:
     FetchError : no network, no kagglehub, or a file of another size or hash; says what to do
     """
     if name not in MODULES:
-        raise ValueError(f"name must be one of {', '.join(MODULES)}; found {name!r}")
+        raise UserError(f"name must be one of {', '.join(MODULES)}; found {name!r}")
     target = cache() / MODULES[name].FILES[0]
     if target.is_file():
         return target

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from insdel.errors import UserError
+
 SHOWN = 20
 CONFLICT = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
@@ -30,7 +32,7 @@ class Problem:
         return f"{', '.join(place) or 'file'}: {self.what}"
 
 
-class DataError(ValueError):
+class DataError(UserError):
     """A data file that cannot be used; `problems` holds all of what is wrong."""
 
     def __init__(self, path: Path | str, problems: Sequence[Problem]) -> None:

@@ -1,0 +1,145 @@
+"""Parameters: what they may be, in words; what is refused, and how."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import ROOT
+
+from insdel.book import ranges
+from insdel.book.chapters import list_chapters, read_parameters
+from insdel.book.parameters import Parameter, cell_source, check_values, read_source
+from insdel.book.ranges import Mismatch, parse
+from insdel.book.twins import sync
+from insdel.errors import UserError
+
+SOURCE = """count = 3  # how many; 1 to 5
+rate = 0.5  # how fast; between 0.0 and 1.0
+words = ["a"]  # which ones; some of a, b, c
+sizes = [1.0]  # how large; each above 0.0
+loud = False  # or not; true or false
+name = "x"  # its name; any text
+column = None  # a column, (if any); None or a column
+drop = []  # left out; columns
+limit = None  # if any (none: no limit); None or at least 2"""
+PARAMETERS = read_source(SOURCE)
+
+
+def notebook(source: str):
+    cell = nbformat.v4.new_code_cell(source, metadata={"tags": ["parameters"]})
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1"), cell])
+
+
+def test_parameters_are_read_with_meaning_and_range() -> None:
+    assert list(PARAMETERS) == ["count", "rate", "words", "sizes", "loud", "name", "column", "drop", "limit"]
+    assert PARAMETERS["rate"].default == 0.5 and PARAMETERS["rate"].meaning == "how fast"
+    assert PARAMETERS["limit"].meaning == "if any (none: no limit)" and PARAMETERS["limit"].may_be == "None or at least 2"
+    assert read_parameters(nbformat.v4.new_notebook()) == {}
+    assert read_parameters(notebook(SOURCE)) == PARAMETERS
+
+
+@pytest.mark.parametrize("source", ["a = f(1)  # x; at least 1", "import os", "a = b = 1  # x; at least 1",
+                                    "a, b = 1, 2", "a = [\n1,\n]", "a = 1", "a = 1  # how many; a lot"])  # fmt: skip
+def test_parameter_cells_hold_plain_literals_with_a_range_only(source: str) -> None:
+    with pytest.raises(ValueError, match="name = literal"):
+        read_source(source)
+
+
+def test_the_cell_is_found_without_reading_the_whole_notebook() -> None:
+    for chapter in list_chapters(ROOT):
+        assert read_source(cell_source(chapter.source.read_text(encoding="utf-8"))) == read_parameters(chapter.read())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("count", "5", 5), ("count", "1e0", 1), ("count", 2.0, 2), ("rate", "0.25", 0.25), ("rate", "1e-3", 0.001),
+        ("words", "b,c", ["b", "c"]), ("words", '["b"]', ["b"]), ("words", "[b, a]", ["b", "a"]), ("words", ["c"], ["c"]),
+        ("sizes", "1,2.5,1e-2", [1.0, 2.5, 0.01]), ("sizes", [3], [3.0]), ("loud", "true", True), ("loud", False, False),
+        ("name", "12", "12"), ("limit", "7", 7), ("limit", "None", None), ("limit", None, None),
+        # text stays text: YAML made 8, True, a date and another column of these
+        ("column", "price #1", "price #1"), ("column", "yes", "yes"), ("column", "no", "no"), ("column", "010", "010"),
+        ("column", "2026-01-01", "2026-01-01"), ("column", "a: b", "a: b"), ("drop", "no,010", ["no", "010"]),
+        ("drop", "price #1,{a}", ["price #1", "{a}"]), ("drop", '"a, b",c', ["a, b", "c"]), ("drop", "", []),
+    ],
+)  # fmt: skip
+def test_the_range_decides_the_type(name: str, text: object, value: object) -> None:
+    fitted = check_values(PARAMETERS, {name: text})[name]
+    assert fitted == value and type(fitted) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("count", "0"), ("count", "6"), ("count", "1.5"), ("count", "many"), ("count", True), ("count", "nan"),
+     ("count", "[1]"), ("rate", "0"), ("rate", 1.0), ("rate", "inf"), ("loud", "1"), ("sizes", "1,big"), ("sizes", "0"),
+     ("sizes", []), ("words", "d"), ("words", []), ("words", "a,a"), ("words", 3), ("name", 3), ("column", True),
+     ("limit", "1"), ("limit", "none")],
+)  # fmt: skip
+def test_what_lies_outside_is_refused_with_what_may_be(name: str, value: object) -> None:
+    with pytest.raises(UserError) as error:
+        check_values(PARAMETERS, {name: value})
+    told = str(error.value)
+    assert all(part in told for part in (name, PARAMETERS[name].meaning, PARAMETERS[name].may_be, repr(value)))
+
+
+def test_large_seeds_keep_their_digits() -> None:
+    assert parse("at least 0").fit("9007199254740993") == 9007199254740993
+
+
+def test_files_are_meant_from_the_current_folder_and_must_be_there(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("hash #1.csv", "mine.py", "my.safetensors"):
+        (tmp_path / name).touch()
+    assert parse("None or a file").fit("hash #1.csv") == str(tmp_path / "hash #1.csv")
+    assert parse("a new file").fit("search.db") == str(tmp_path / "search.db")
+    model = parse("one of network, forest or file.py:name or module:name or a .safetensors file")
+    assert model.fit("mine.py:f") == f"{tmp_path / 'mine.py'}:f"
+    assert model.fit("my.safetensors") == str(tmp_path / "my.safetensors")
+    assert model.fit("sklearn.svm:SVR") == "sklearn.svm:SVR" and model.fit("forest") == "forest"
+    for text, value in (("None or a file", "none.csv"), ("a new file", "no/where.db"), ("a file", ".")):
+        with pytest.raises(Mismatch, match="there is no"):
+            parse(text).fit(value)
+    for value in ("other.py:f", "mine.py:", "model.pkl", "no.safetensors", "nothing"):
+        with pytest.raises(Mismatch):
+            model.fit(value)
+
+
+def test_unknown_names_are_refused_with_the_known_ones() -> None:
+    with pytest.raises(UserError, match="Did you mean 'count'") as error:
+        check_values(PARAMETERS, {"coutn": 1})
+    assert all(f"# {parameter.comment}" in str(error.value) for parameter in PARAMETERS.values())
+
+
+@pytest.mark.parametrize("parameter", PARAMETERS.values(), ids=str)
+def test_samples_lie_in_the_range(parameter: Parameter) -> None:
+    for value in parameter.range.samples():
+        assert parameter.fit(value) == value
+
+
+def test_samples_hold_both_ends_and_an_odd_value() -> None:
+    assert parse("2 to 5").samples() == [2, 5, 4] and parse("at least 1").samples() == [1, 3]
+    assert parse("0.0 to 1.0").samples() == [0.0, 1.0, 0.37]
+
+
+def test_names_are_those_that_the_package_knows() -> None:
+    from insdel import METHODS
+    from insdel.course.exercises import EXERCISES
+    from insdel.paper.networks.mlp import RECIPES
+    from insdel.paper.networks.search import recipe_variants
+    from insdel.stats import REFERENCES
+
+    assert ranges.NAMES["methods"] == (*METHODS, *REFERENCES)
+    assert ranges.NAMES["exercises"] == tuple(EXERCISES)
+    assert set(ranges.NAMES["recipes"]) == {recipe for name in RECIPES for recipe in recipe_variants(name)}
+
+
+def test_papermill_users_get_the_same_check(tiny_book: Path, tmp_path: Path) -> None:
+    sync(tiny_book, list_chapters(tiny_book))
+    command = [sys.executable, "-m", "papermill", "notebooks/01_add.ipynb", str(tmp_path / "out.ipynb")]
+    done = subprocess.run([*command, "-p", "count", "-4"], cwd=tiny_book, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "parameter 'count' (how many numbers are added) may be at least 0; found -4" in done.stderr
