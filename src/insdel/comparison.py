@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +14,14 @@ from tqdm import tqdm
 
 from insdel.attribution import METHODS, explain, seeded
 from insdel.attribution.registry import resolve
+from insdel.cluster import on_cluster, packed, unpacked
 from insdel.curves import MODES, abc, auc, check_mode, curve, order
 from insdel.errors import UserError
 from insdel.evaluate import Model, Pairs, Points, check_fitted_names, feature_names, progress_off
+from insdel.identity import identity
 from insdel.lattice import MAX_FEATURES, Lattice, lattices
 from insdel.stats import REFERENCES
-from insdel.store import Store, code_hash, model_hash, short_hash
+from insdel.store import Store
 
 PAPER_METHODS = (
     "kernel_shap", "integrated_gradients", "deeplift", "vanilla_grad", "input_x_gradient", "lime", "random"
@@ -92,11 +92,13 @@ def compare(
     chosen = {method: resolve(given, x, points.shape[1]) for method, given in (options or {}).items()}
     plan = Plan(tuple(methods), tuple(modes), chosen, seed)
     starts = range(0, len(points), _positive(chunk))
-    store = Store(checkpoint, lambda: identity(f, points, references, plan, chunk))
-    chunks = [Chunk(f, points[s : s + chunk], references[s : s + chunk], s, plan) for s in starts if not store.has(s)]
+    store = Store(checkpoint, lambda: identity(f, points, references, **vars(plan), chunk=chunk))
+    sent = f if scheduler is None else packed(f)
+    left = [s for s in starts if not store.has(s)]
+    chunks = [Chunk(sent, points[s : s + chunk], references[s : s + chunk], s, plan) for s in left]
     with tqdm(total=len(points), unit=" pairs", disable=progress_off(progress)) as bar:
         bar.update(len(points) - sum(len(part.x) for part in chunks))
-        for part, table in _here(chunks) if scheduler is None else _on_cluster(chunks, scheduler):
+        for part, table in _here(chunks) if scheduler is None else _there(chunks, scheduler):
             store.put(part.first, table)
             bar.update(len(part.x))
     return pd.concat([store.get(s) for s in starts], ignore_index=True)
@@ -121,56 +123,12 @@ def _here(chunks: list[Chunk]) -> Iterator[tuple[Chunk, pd.DataFrame]]:
         yield chunk, chunk.table()
 
 
-PATIENCE = 30.0  # seconds; an idle cluster that reports no result for so long has lost some
+def _there(chunks: list[Chunk], scheduler: Any) -> Iterator[tuple[Chunk, pd.DataFrame]]:
+    return on_cluster(_unpacked_table, chunks, scheduler)
 
 
-def _on_cluster(chunks: list[Chunk], scheduler: Any) -> Iterator[tuple[Chunk, pd.DataFrame]]:
-    """Run the chunks as tasks of a Dask cluster, in whatever order they finish; lost ones are run again."""
-    from distributed import Client
-
-    client = scheduler if isinstance(scheduler, Client) else Client(scheduler)
-    try:
-        waiting = {_submit(client, chunk): chunk for chunk in chunks}
-        while waiting:
-            finished, lost = _sorted_out(client, list(waiting))
-            for future in finished:
-                try:
-                    table = future.result(timeout=PATIENCE)
-                except TimeoutError:  # finished, but the worker that had the table is gone
-                    lost.append(future)
-                else:
-                    yield waiting.pop(future), table
-            for future in lost:
-                chunk = waiting.pop(future)
-                waiting[_submit(client, chunk)] = chunk
-    finally:
-        if client is not scheduler:
-            client.close()
-
-
-def _submit(client: Any, chunk: Chunk) -> Any:
-    """Send a chunk to the cluster; a task of its own, even if the same chunk was sent before."""
-    return client.submit(Chunk.table, chunk, pure=False, retries=3)
-
-
-def _sorted_out(client: Any, futures: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Wait for news, and return which of the futures are finished and which are lost.
-
-    `distributed.as_completed` would do, but it waits for ever if a message is lost together with a worker.
-    """
-    from distributed import wait
-
-    silent = False
-    try:
-        wait(futures, timeout=PATIENCE, return_when="FIRST_COMPLETED")
-    except TimeoutError:
-        busy = client.processing()  # worker → its tasks; without workers the tasks wait, and so do we
-        silent = bool(busy) and not any(busy.values())
-    except CancelledError:
-        pass
-    finished = [future for future in futures if future.status in ("finished", "error")]
-    lost = [future for future in futures if future.cancelled() or (silent and future not in finished)]
-    return finished, lost
+def _unpacked_table(chunk: Chunk) -> pd.DataFrame:
+    return replace(chunk, f=unpacked(chunk.f)).table()
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,18 +186,3 @@ class Chunk:
             options = self.plan.method_options(method, range(self.first, self.first + len(self.x)))
             attributions = np.asarray(explain(method, self.f, self.x, self.reference, **options))
         return [np.asarray(order(attributions, mode)) for mode in self.plan.modes]
-
-
-def identity(f: Model, x: np.ndarray, reference: np.ndarray, plan: Plan, chunk: int) -> dict[str, Any]:
-    """What decides the table to the bit, as hashes and plain values."""
-    return {
-        "model": model_hash(f, x, reference),
-        "x": short_hash(x.tobytes()),
-        "reference": short_hash(reference.tobytes()),
-        "methods": list(plan.methods),
-        "modes": list(plan.modes),
-        "options": json.loads(json.dumps(plan.options, default=str, sort_keys=True)),
-        "seed": plan.seed,
-        "chunk": chunk,
-        "code": code_hash(),
-    }

@@ -1,47 +1,54 @@
-"""Finished chunks of a comparison, kept so that a run that was killed goes on, and never mixes with another."""
+"""Finished chunks of a table, kept so that a run that was killed goes on, and never mixes with another."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-import torch
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from insdel.errors import UserError
-from insdel.evaluate import Model, Points, predict
+from insdel.identity import differences
+
+ABOUT = b"insdel"  # the entry of a chunk's file that says what it belongs to
 
 
 class Store:
-    """Finished chunks, in memory or, one parquet file each, in a folder that belongs to one comparison."""
+    """Finished chunks, in memory or, one parquet file each, in a folder that belongs to one comparison.
+
+    Every file says itself what comparison it is part of (see `insdel.identity`); `comparison.json` says it to people.
+    """
 
     def __init__(self, folder: str | Path | None, identity: Callable[[], dict[str, Any]]) -> None:
         self.tables: dict[int, pd.DataFrame] = {}
         self.folder = Path(folder) if folder is not None else None
+        self.identity: dict[str, Any] = {}
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._claim(identity())
+            self.identity = identity()
+            self._claim(self.folder)
 
-    def _claim(self, identity: dict[str, Any]) -> None:
+    def _claim(self, folder: Path) -> None:
         """Write down what the folder's chunks are, or refuse to mix them with something else."""
-        assert self.folder is not None
-        note = self.folder / "comparison.json"
+        note = folder / "comparison.json"
+        texts = {_about(path): path.name for path in sorted(folder.glob("pairs_*.parquet")) if _whole(path)}
+        if note.is_file() and _whole(note):
+            texts[note.read_text(encoding="utf-8")] = note.name
+        for text, name in texts.items():
+            found = "; ".join(differences(json.loads(text), self.identity)) if text else f"{name} does not say of what"
+            if found:
+                raise UserError(
+                    f"the checkpoint folder {folder.name!r} holds another comparison: {found}. "
+                    "Pass another folder, or delete this one to begin anew."
+                )
         if not note.is_file():
-            replace(note, json.dumps(identity, indent=1))
-            return
-        before = json.loads(note.read_text(encoding="utf-8"))
-        changed = [key for key in identity if identity[key] != before.get(key)]
-        if changed:
-            details = "; ".join(f"{key} was {before.get(key)}, is {identity[key]}" for key in changed)
-            raise UserError(
-                f"the checkpoint folder {self.folder.name!r} holds another comparison: {details}. "
-                "Pass another folder, or delete this one to begin anew."
-            )
+            replace(note, json.dumps(self.identity, indent=1))
 
     def _path(self, first: int) -> Path:
         assert self.folder is not None
@@ -56,17 +63,36 @@ class Store:
         if self.folder is None:
             self.tables[first] = table
         else:
-            write_parquet(table, self._path(first))
+            write_parquet(table, self._path(first), json.dumps(self.identity))
 
     def get(self, first: int) -> pd.DataFrame:
         """Return a finished chunk."""
         return self.tables[first] if self.folder is None else pd.read_parquet(self._path(first))
 
 
-def write_parquet(table: pd.DataFrame, path: Path) -> None:
-    """Write a table so that a reader finds all of it or nothing."""
+def _about(path: Path) -> str:
+    """What a chunk's file says that it belongs to; empty if it says nothing."""
+    return (pq.read_schema(path).metadata or {}).get(ABOUT, b"").decode()
+
+
+def _whole(path: Path) -> bool:
+    """Whether a file can be read; one that is damaged is removed with a word, and made anew."""
+    try:
+        json.loads(path.read_bytes()) if path.suffix == ".json" else pq.read_table(path)
+    except (pa.ArrowInvalid, OSError, ValueError) as error:
+        warnings.warn(f"{path.name} is damaged ({error}); it is made anew.", stacklevel=4)
+        path.unlink()
+        return False
+    return True
+
+
+def write_parquet(table: pd.DataFrame, path: Path, about: str | None = None) -> None:
+    """Write a table so that a reader finds all of it or nothing; `about` says what it is, inside the file."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    table.to_parquet(partial, index=False, compression="zstd")
+    content = pa.Table.from_pandas(table, preserve_index=False)
+    if about is not None:
+        content = content.replace_schema_metadata({**(content.schema.metadata or {}), ABOUT: about.encode()})
+    pq.write_table(content, partial, compression="zstd")
     os.replace(partial, path)
 
 
@@ -75,23 +101,3 @@ def replace(path: Path, text: str) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.write_text(text, encoding="utf-8")
     os.replace(partial, path)
-
-
-def model_hash(f: Model, x: Points, reference: Points) -> str:
-    """A module by its weights, any other function by what it predicts at the points."""
-    if isinstance(f, torch.nn.Module):
-        return short_hash(b"".join(k.encode() + v.cpu().numpy().tobytes() for k, v in f.state_dict().items()))
-    return short_hash(b"".join(np.asarray(predict(f, points)).tobytes() for points in (x, reference)))
-
-
-def short_hash(content: bytes) -> str:
-    """Sixteen hexadecimal digits that tell contents apart."""
-    return hashlib.sha256(content).hexdigest()[:16]
-
-
-def code_hash() -> str:
-    """Hash of the files that the numbers depend on."""
-    root = Path(__file__).resolve().parent
-    core = ("evaluate.py", "curves.py", "fold.py", "lattice.py", "seeds.py", "comparison.py")
-    files = [root / name for name in core]
-    return short_hash(b"".join(path.read_bytes() for path in [*files, *sorted((root / "attribution").glob("*.py"))]))

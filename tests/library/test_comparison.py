@@ -16,6 +16,7 @@ import torch
 from pandas.testing import assert_frame_equal
 
 import insdel
+from insdel import cluster
 from insdel.comparison import COLUMNS
 
 RNG = np.random.default_rng(0)
@@ -69,14 +70,14 @@ def test_a_checkpoint_gives_the_same_table_and_finished_chunks_are_not_computed_
     whole = insdel.compare(network(), X, R, METHODS, chunk=2)
     assert_frame_equal(insdel.compare(network(), X, R, METHODS, chunk=2, checkpoint=tmp_path), whole, check_exact=True)
     (tmp_path / "pairs_0000004.parquet").unlink()
-    calls = []
+    asked = []
     f = network()
-    f.register_forward_hook(lambda *_: calls.append(1))
+    f.register_forward_hook(lambda _, inputs, __: asked.append(len(inputs[0])))
     assert_frame_equal(insdel.compare(f, X, R, METHODS, chunk=2, checkpoint=tmp_path), whole, check_exact=True)
-    assert calls
-    calls.clear()
+    assert sum(asked) > 4 * len(X)
+    asked.clear()
     insdel.compare(f, X, R, METHODS, chunk=2, checkpoint=tmp_path)
-    assert not calls
+    assert sum(asked) == 4 * len(X)  # who f is: x, x′ and two hybrids of every pair
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ def test_a_checkpoint_gives_the_same_table_and_finished_chunks_are_not_computed_
         ({"methods": ["random"]}, "methods was"),
         ({"chunk": 3}, "chunk was 2, is 3"),
         ({"x": X + 1}, "x was"),
-        ({"f": network(2)}, "model was"),
+        ({"f": network(2)}, "model.weights was"),
     ],
 )
 def test_another_comparison_is_never_mixed_in(tmp_path, change, named):
@@ -143,10 +144,10 @@ def test_a_cluster_loses_a_worker_and_gives_the_same_table(tmp_path):
     expected = insdel.compare(slow_model, x, reference, ["kernel_shap", "random"], chunk=1)
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, local_directory=tmp_path
-    ) as cluster, distributed.Client(cluster) as client:
+    ) as workers, distributed.Client(workers) as client:
         client.run(lambda path: sys.path.insert(0, path), str(Path(__file__).parent))
         client.submit(_kill_once, tmp_path / "killed", retries=3)  # a worker process ends while chunks are under way
-        address = cluster.scheduler_address
+        address = workers.scheduler_address
         options = {"chunk": 1, "scheduler": address}
         table = in_time(lambda: insdel.compare(slow_model, x, reference, ["kernel_shap", "random"], **options), 240)
     assert (tmp_path / "killed").exists()
@@ -159,7 +160,7 @@ def test_what_a_cluster_loses_is_run_again(fault, monkeypatch):
     rng = np.random.default_rng(8)
     x, reference = rng.normal(size=(2, 3, 4))
     expected = insdel.compare(quick_model, x, reference, ["kernel_shap"], chunk=1)
-    monkeypatch.setattr(sys.modules["insdel.comparison"], "PATIENCE", 0.3)
+    monkeypatch.setattr(cluster, "PATIENCE", 0.3)
     submit, sent = distributed.Client.submit, []
 
     def unreliable(client, *task, **options):
@@ -175,10 +176,105 @@ def test_what_a_cluster_loses_is_run_again(fault, monkeypatch):
 
     monkeypatch.setattr(distributed.Client, "submit", unreliable)
     options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+    with distributed.LocalCluster(**options) as workers, distributed.Client(workers) as client:
         table = in_time(lambda: insdel.compare(quick_model, x, reference, ["kernel_shap"], chunk=1, scheduler=client))
     assert_frame_equal(table, expected, check_exact=True)
     assert len(sent) == 3 + 1
+
+
+class Slow(TimeoutError):
+    """What a model raises that asks a service of its own."""
+
+
+@pytest.mark.parametrize("kind", [TimeoutError, Slow, KeyError])
+def test_what_a_model_raises_on_a_cluster_is_raised_and_not_tried_for_ever(kind):
+    distributed = pytest.importorskip("distributed")
+    tried = []
+
+    def f(z):
+        tried.append(1)
+        raise kind("the service does not answer")
+
+    x, reference = np.random.default_rng(8).normal(size=(2, 1, 4))
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as workers, distributed.Client(workers) as client:
+        error = in_time(lambda: raised(lambda: insdel.compare(f, x, reference, ["occlusion"], scheduler=client)))
+    assert isinstance(error, kind) and "does not answer" in str(error)
+    assert len(tried) <= 2 * (cluster.RETRIES + 1)  # twice: as an array and as a tensor
+
+
+def raised(work):
+    """What the work raises."""
+    try:
+        work()
+    except Exception as error:
+        return error
+
+
+def test_what_a_cluster_loses_again_and_again_is_an_error(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(cluster, "PATIENCE", 0.05)
+    monkeypatch.setattr(cluster, "LOSSES", 3)
+    sent = []
+
+    def forgetful(client, *task, **options):
+        sent.append(task)
+        return distributed.Future(f"nobody-knows-{len(sent)}", client)
+
+    monkeypatch.setattr(distributed.Client, "submit", forgetful)
+    x, reference = np.random.default_rng(8).normal(size=(2, 1, 4))
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as workers, distributed.Client(workers) as client:
+        error = in_time(lambda: raised(lambda: insdel.compare(quick_model, x, reference, ["random"], scheduler=client)))
+    assert isinstance(error, RuntimeError) and "lost the same part of the work 4 times" in str(error)
+    assert len(sent) == 4
+
+
+def test_threads_of_a_cluster_do_not_switch_dropout_on_for_each_other():
+    distributed = pytest.importorskip("distributed")
+    torch.manual_seed(0)
+    f = torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1)).train()
+    expected = insdel.compare(f, X, R, ["occlusion", "kernel_shap"], chunk=1)
+    options = {"n_workers": 1, "threads_per_worker": 4, "processes": False, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as workers, distributed.Client(workers) as client:
+        for _ in range(3):
+            table = insdel.compare(f, X, R, ["occlusion", "kernel_shap"], chunk=1, scheduler=client)
+            assert_frame_equal(table, expected, rtol=1e-6, atol=1e-6)
+    assert f.training
+
+
+def drawing(options):
+    """Methods that draw, with few samples."""
+    background = np.random.default_rng(1).normal(size=(30, 5))
+    few = {"lime_tabular": {"background": background, "samples": 40}, "kernel_shap": {"samples": 20}}
+    few |= {"gradient_shap": {"samples": 5, "deviation": 0.1}, "shapley_sampling": {"permutations": 2}}
+    names = ["random", "lime", "lime_tabular", "shapley_sampling", "gradient_shap"]
+    return {"methods": names, "options": {name: few.get(name, {}) | options for name in names}}
+
+
+@pytest.mark.parametrize("options", [{}, {"seed": 5}])
+@pytest.mark.parametrize("chunk", [1, 3, 7])
+def test_any_chunk_gives_the_same_table(chunk, options):
+    whole = insdel.compare(network(), X, R, **drawing(options), seed=3)
+    assert_frame_equal(insdel.compare(network(), X, R, **drawing(options), seed=3, chunk=chunk), whole, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["random", "lime", "lime_tabular", "shapley_sampling", "gradient_shap"])
+def test_pair_i_draws_by_the_seed_and_its_number(method):
+    given = drawing({})["options"][method]
+    whole = insdel.explain(method, network(), X, R, seed=7, **given)
+    last = insdel.explain(method, network(), X[4:6], R[4:6], seed=[[7, 4], [7, 5]], **given)
+    assert np.allclose(whole[4:6], last, atol=1e-6)
+    first = insdel.explain(method, network(), X[4:6], R[4:6], seed=7, **given)
+    assert not np.allclose(first, last)
+    twins = insdel.explain(method, network(), X[[0, 0]], R[[0, 0]], seed=7, **given)
+    assert not np.allclose(twins[0], twins[1])
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, [1, 2], [[1, 2]], "0"])
+def test_bad_seeds_are_refused(seed):
+    with pytest.raises(insdel.UserError, match="seed"):
+        insdel.explain("random", network(), X, R, seed=seed)
 
 
 def in_time(work, seconds=30):

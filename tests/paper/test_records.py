@@ -184,8 +184,8 @@ def test_a_sample_of_recorded_rows_is_reproduced(name, monkeypatch):
     one = experiments.prepare(**record.settings(name))
     pairs = results.load(f"{name}_pairs")[0]
     assert np.array_equal(one.pairs.index, pairs["row"]) and np.array_equal(one.pairs.differing, pairs["differing"])
-    first = 32 if name == "bangalore" else 2  # a whole chunk: then LIME and random draw the same
-    methods = [m for m in record.METHODS if name == "bangalore" or m not in ("lime", "random")]
+    first = 8 if name == "bangalore" else 2
+    methods = [m for m in record.METHODS if m not in ("lime", "random")]  # recorded when a chunk, not a pair, had a seed
     again = compare(one.model, one.pairs.x[:first], one.pairs.reference[:first], methods, options=one.options)
     both = [tables.wide(part[part["pair"] < first])[methods] for part in (again, table)]
     close = np.isclose(both[0], both[1], atol=2e-3, rtol=2e-3)

@@ -12,7 +12,6 @@ beyond_NAME_orders  one row per pair, mode and level: quantiles of the ABC over 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -32,12 +31,13 @@ from insdel.attribution import explain
 from insdel.comparison import EXACT, PAPER_METHODS, Plan
 from insdel.curves import order
 from insdel.evaluate import Model, float64, progress_off, to_tensor
+from insdel.identity import identity
 from insdel.lattice import LATTICE_MODES, MAX_FEATURES, Lattice, lattices, subset_sizes
 from insdel.paper import networks, results
 from insdel.paper.records.clock import Clock
 from insdel.paper.records.runs import CERN_ROWS, flags
 from insdel.paper.studies.experiments import POLICIES, Experiment, prepare
-from insdel.store import Store, code_hash, model_hash, short_hash
+from insdel.store import Store
 
 METHODS = (*PAPER_METHODS, "banzhaf", "occlusion", "greedy")
 BEST = {f"best_{mode}": mode for mode in LATTICE_MODES}  # rankings that are best in one mode, scored in all
@@ -84,22 +84,15 @@ def study(
     checkpoint : folder for finished chunks; a run that was killed goes on from there
     """
     plan = Plan(tuple(dict.fromkeys(["kernel_shap", *methods])), options=dict(options or {}), seed=seed)
-    starts, identity = range(0, len(x), CHUNK), _identity(f, x, reference, plan, orders)
-    stores = [Store(checkpoint and checkpoint / part, lambda: identity) for part in PARTS]
+    starts, own = range(0, len(x), CHUNK), (__file__, str(chance.__file__))
+    known = identity(f, x, reference, **vars(plan), orders=orders, code=own) if checkpoint else {}
+    stores = [Store(checkpoint and checkpoint / part, lambda: known) for part in PARTS]
     for first in tqdm(starts, unit=f" × {CHUNK} pairs", disable=progress_off(progress)):
         if not all(store.has(first) for store in stores):
             tables = _chunk(f, x[first : first + CHUNK], reference[first : first + CHUNK], first, plan, orders)
             for store, table in zip(stores, tables, strict=True):
                 store.put(first, table)
     return Found(*(pd.concat([store.get(first) for first in starts], ignore_index=True) for store in stores))
-
-
-def _identity(f: Model, x: np.ndarray, reference: np.ndarray, plan: Plan, orders: int) -> dict[str, Any]:
-    """What decides the tables, as hashes and plain values."""
-    points = {"x": short_hash(x.tobytes()), "reference": short_hash(reference.tobytes())}
-    own = short_hash(Path(__file__).read_bytes() + Path(chance.__file__).read_bytes())
-    plain = json.loads(json.dumps(asdict(plan), default=str))
-    return {"model": model_hash(f, x, reference), **points, **plain, "orders": orders, "code": [code_hash(), own]}
 
 
 def _chunk(

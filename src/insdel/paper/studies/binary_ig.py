@@ -25,12 +25,13 @@ from insdel.attribution import explain
 from insdel.attribution.registry import feature_mask
 from insdel.curves import MODES, order
 from insdel.evaluate import Model, predict, progress_off
+from insdel.identity import identity
 from insdel.lattice import Lattice, lattices, subset_sizes
 from insdel.paper import networks, results
 from insdel.paper.records.clock import Clock
 from insdel.paper.studies.experiments import Experiment, prepare
 from insdel.seeds import pair_seeds
-from insdel.store import Store, code_hash, model_hash, short_hash
+from insdel.store import Store
 
 TITLES = {
     "casting": "Casting",
@@ -123,7 +124,8 @@ def study(
     kept = np.flatnonzero((x != reference).sum(axis=1) <= plan.largest)
     if not len(kept):
         raise ValueError(f"no pair differs in {plan.largest} features or fewer. Raise largest, or choose other pairs.")
-    store = Store(checkpoint, lambda: _identity(f, x, reference, mask, plan, chunk))
+    known = {"binary": mask, **asdict(plan), "chunk": chunk, "code": [__file__]}
+    store = Store(checkpoint, lambda: identity(f, x, reference, **known))
     starts = range(0, len(kept), chunk)
     for first in tqdm(starts, unit=" chunks", disable=progress_off(progress)):
         if not store.has(first):
@@ -131,15 +133,6 @@ def study(
             rows = _chunk(f, x[part], reference[part], mask, plan, part)
             store.put(first, rows.assign(pair=part[rows["pair"]]))
     return pd.concat([store.get(first) for first in starts], ignore_index=True)
-
-
-def _identity(
-    f: Model, x: np.ndarray, reference: np.ndarray, mask: np.ndarray, plan: Plan, chunk: int
-) -> dict[str, Any]:
-    """What decides the table, as hashes and plain values."""
-    points = {"x": x, "reference": reference, "binary": mask}
-    hashes = {name: short_hash(np.ascontiguousarray(value).tobytes()) for name, value in points.items()}
-    return {"model": model_hash(f, x, reference), **hashes, **asdict(plan), "chunk": chunk, "code": code_hash()}
 
 
 def _chunk(

@@ -7,7 +7,6 @@ budget.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,10 +24,11 @@ from insdel.attribution import METHODS, explain
 from insdel.attribution.registry import find
 from insdel.curves import MODES, abc, curve, order
 from insdel.evaluate import Model, Pairs, Points, progress_off
+from insdel.identity import identity
 from insdel.paper import networks, results
 from insdel.paper.records.clock import Clock
 from insdel.paper.studies.experiments import Experiment, prepare
-from insdel.store import Store, code_hash, model_hash, short_hash
+from insdel.store import Store
 
 BUDGETS: dict[str, tuple[int, ...]] = {
     "kernel_shap": tuple(2**k for k in range(6, 17)),
@@ -112,7 +112,7 @@ def cost_accuracy(
     pair by pair, with its standard error `shortfall_se`
     """
     plan = _plan(budgets or BUDGETS, seed, options or {})
-    store = Store(checkpoint, lambda: _identity(f, x, reference, plan))
+    store = Store(checkpoint, lambda: identity(f, x, reference, plan=plan, code=[__file__]))
     for k, item in enumerate(tqdm(plan, unit=" budgets", disable=progress_off(progress))):
         if not store.has(k):
             store.put(k, _spend(item, f, x, reference))
@@ -142,13 +142,6 @@ def _plan(budgets: Mapping[str, Sequence[int]], seed: int, options: Mapping[str,
         if not len(sizes):
             plan.append(Item(method, None, common))
     return plan
-
-
-def _identity(f: Model, x: Points, reference: Points, plan: list[Item]) -> dict[str, Any]:
-    """What decides the areas, as hashes and plain values."""
-    points = {name: short_hash(np.asarray(part).tobytes()) for name, part in (("x", x), ("reference", reference))}
-    items = json.loads(json.dumps([asdict(item) for item in plan], default=str))
-    return {"model": model_hash(f, x, reference), **points, "plan": items, "code": code_hash()}
 
 
 def _spend(item: Item, f: Model, x: Points, reference: Points) -> pd.DataFrame:

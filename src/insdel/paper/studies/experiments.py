@@ -11,10 +11,10 @@ import numpy as np
 
 from insdel import policies
 from insdel.evaluate import predict
+from insdel.identity import short_hash
 from insdel.paper import data, networks
 from insdel.paper.data import Dataset, Split
 from insdel.paper.networks import mlp
-from insdel.store import short_hash
 
 POLICIES = ("counterfactual", "one_to_one", "average")
 COUNTERFACTUAL: dict[str, dict[str, Any]] = {"bangalore": {"at_least": 12}, "cern": {"all_differ": True}}

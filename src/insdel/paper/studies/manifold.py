@@ -22,6 +22,7 @@ from insdel import policies
 from insdel.attribution import explain, seeded
 from insdel.curves import MODES, abc, curve, order
 from insdel.evaluate import progress_off
+from insdel.identity import identity
 from insdel.lattice import Lattice, lattices
 from insdel.paper import networks, results
 from insdel.paper.data.cern import NAMES
@@ -29,7 +30,7 @@ from insdel.paper.data.physics import momenta
 from insdel.paper.records.clock import Clock
 from insdel.paper.studies.binary_ig import ratio
 from insdel.paper.studies.experiments import POLICIES, Experiment, prepare
-from insdel.store import Store, code_hash, model_hash, short_hash
+from insdel.store import Store
 
 METHODS = ("kernel_shap", "integrated_gradients", "random", "best")
 LEVEL = 0.99  # share of rows held out that count as on the manifold
@@ -171,10 +172,8 @@ def walks(
 def _identity(experiment: Experiment, methods: Sequence[str], seed: int, chunk: int) -> dict[str, Any]:
     """What decides the table, as hashes and plain values."""
     pairs, rows = experiment.pairs, experiment.split.x_train
-    points = {"x": pairs.x, "reference": pairs.reference, "rows": rows}
-    hashes = {name: short_hash(np.ascontiguousarray(value).tobytes()) for name, value in points.items()}
-    model = model_hash(experiment.model, pairs.x, pairs.reference)
-    return {"model": model, **hashes, "methods": list(methods), "seed": seed, "chunk": chunk, "code": code_hash()}
+    facts = {"rows": rows, "options": experiment.options, "methods": methods, "seed": seed, "chunk": chunk}
+    return identity(experiment.model, pairs.x, pairs.reference, **facts, code=[__file__])
 
 
 def _orders(

@@ -24,6 +24,7 @@ import torch
 
 from insdel.attribution import explain
 from insdel.curves import order
+from insdel.identity import code_hash, plain
 from insdel.paper import networks
 from insdel.paper.data import Split
 from insdel.paper.networks import mlp, stacked
@@ -32,7 +33,7 @@ from insdel.paper.studies.roar import imputation, reading
 from insdel.paper.studies.roar.imputation import Fill, filler
 from insdel.paper.studies.roar.reading import named, named_by_habit, read_mask
 from insdel.policies import counterfactual
-from insdel.store import Store, code_hash, short_hash
+from insdel.store import Store
 
 FRACTIONS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)  # 0.1 to 1.0 are the paper's
 METHODS = ("kernel_shap", "integrated_gradients")  # the paper's
@@ -366,11 +367,8 @@ class Left:
 def _identity(split: Split, plan: Plan) -> dict[str, Any]:
     """What decides the table, as hashes and plain values."""
     rows = (split.x_train, split.y_train, split.x_test, split.y_test)
-    code = b"".join(Path(str(module.__file__)).read_bytes() for module in (mlp, stacked, imputation, reading))
-    plain = {**asdict(plan), "hyper": str(plan.hyper), "recipe": str(plan.recipe)}
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
-    own = short_hash(code + Path(__file__).read_bytes())
-    return {"rows": short_hash(b"".join(part.tobytes() for part in rows)), **plain, "code": own, "core": code_hash()}
+    files = [str(module.__file__) for module in (mlp, stacked, imputation, reading)]
+    return plain({"rows": rows, **vars(plan), "code": code_hash(*files, __file__)})
 
 
 def _assembled(parts: list[pd.DataFrame], plan: Plan) -> pd.DataFrame:

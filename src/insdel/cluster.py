@@ -1,0 +1,124 @@
+"""Work on a Dask cluster: in whatever order it finishes, with what is lost run again, but not for ever."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from insdel.evaluate import Model
+
+Part = TypeVar("Part")
+PATIENCE = 30.0  # seconds; an idle cluster that reports no result for so long has lost some
+RETRIES = 3  # of a task that fails, by Dask itself
+LOSSES = 10  # times that a part is sent again because the cluster lost it
+
+
+def on_cluster(
+    work: Callable[[Part], Any], parts: Sequence[Part], scheduler: Any
+) -> Iterator[tuple[Part, Any]]:
+    """Yield each part with work(part), computed as tasks of a Dask cluster.
+
+    What a task raises, four times in a row, is raised here.
+
+    Parameters
+    ----------
+    scheduler : address of a Dask scheduler ("tcp://…") or a `distributed.Client`
+    """
+    from distributed import Client
+
+    client = scheduler if isinstance(scheduler, Client) else Client(scheduler)
+    try:
+        waiting = {_submit(client, work, part): (part, 0) for part in parts}
+        while waiting:
+            finished, lost = _sorted_out(client, list(waiting))
+            for future in finished:
+                try:
+                    found = future.result(timeout=PATIENCE)
+                except TimeoutError:
+                    if future.status == "error":  # the task itself ran into a time limit
+                        raise
+                    lost.append(future)  # finished, but the worker that had the result is gone
+                else:
+                    yield waiting.pop(future)[0], found
+            for future in lost:
+                part, losses = waiting.pop(future)
+                _check_losses(losses + 1)
+                waiting[_submit(client, work, part)] = (part, losses + 1)
+    finally:
+        if client is not scheduler:
+            client.close()
+
+
+def _check_losses(losses: int) -> None:
+    if losses > LOSSES:
+        raise RuntimeError(
+            f"the cluster lost the same part of the work {losses} times. Look at its workers' logs: they may run out "
+            "of memory. What is finished is kept where a checkpoint was given."
+        )
+
+
+def _submit(client: Any, work: Callable[[Part], Any], part: Part) -> Any:
+    """Send a part to the cluster; a task of its own, even if the same part was sent before."""
+    return client.submit(work, part, pure=False, retries=RETRIES)
+
+
+def _sorted_out(client: Any, futures: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Wait for news, and return which of the futures are finished and which are lost.
+
+    `distributed.as_completed` would do, but it waits for ever if a message is lost together with a worker.
+    """
+    from distributed import wait
+
+    silent = False
+    try:
+        wait(futures, timeout=PATIENCE, return_when="FIRST_COMPLETED")
+    except TimeoutError:
+        busy = client.processing()  # worker → its tasks; without workers the tasks wait, and so do we
+        silent = bool(busy) and not any(busy.values())
+    except CancelledError:
+        pass
+    finished = [future for future in futures if future.status in ("finished", "error")]
+    lost = [future for future in futures if future.cancelled() or (silent and future not in finished)]
+    return finished, lost
+
+
+@dataclass(frozen=True, eq=False)
+class Parcel:
+    """A module on its way to other machines: on the processor, as these need not have its device, and in eval mode."""
+
+    module: nn.Module
+    device: str
+
+    def __call__(self, points: Any) -> Any:
+        """Call the module where it is."""
+        return self.module(points)
+
+    def unpack(self) -> nn.Module:
+        """Return the module, on a device of that kind if this machine has one."""
+        there = self.device == "cuda" and torch.cuda.is_available()
+        return copy.deepcopy(self.module).to(self.device) if there else self.module
+
+
+def packed(f: Model) -> Model:
+    """Return what can be sent to other machines: a module by its weights, anything else as it is.
+
+    Eval mode is set for good: tasks that share a process would switch it on and off under each other's hands.
+    """
+    if not isinstance(f, nn.Module):
+        return f
+    device = next((p.device.type for p in (*f.parameters(), *f.buffers()) if p.device.type != "cpu"), "cpu")
+    module = copy.deepcopy(f).cpu()
+    for part in module.modules():
+        part.training = False
+    return Parcel(module, device)
+
+
+def unpacked(f: Model) -> Model:
+    """Return the model that `packed` took."""
+    return f.unpack() if isinstance(f, Parcel) else f

@@ -1,0 +1,235 @@
+"""A table is never taken for that of another model, other points or other options, nor refused to its own."""
+
+import copy
+import enum
+import functools
+import json
+import logging
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from pandas.testing import assert_frame_equal
+from torch import nn
+
+import insdel
+from insdel.identity import differences, plain
+
+RNG = np.random.default_rng(0)
+X, R = RNG.normal(size=(2, 6, 4)).astype(np.float32)
+
+
+def network(activation=nn.ReLU, seed=1):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(4, 8), activation(), nn.Linear(8, 1), nn.Flatten(0))
+
+
+class Pick(nn.Module):
+    """One of two outputs, chosen by a plain attribute."""
+
+    def __init__(self, k):
+        super().__init__()
+        torch.manual_seed(0)
+        self.inner, self.k = nn.Linear(4, 2), k
+
+    def forward(self, z):
+        return self.inner(z)[:, self.k]
+
+
+class Holder(nn.Module):
+    """A module with something of any kind."""
+
+    def __init__(self, held):
+        super().__init__()
+        torch.manual_seed(0)
+        self.inner, self.held = nn.Linear(4, 1), held
+        self.register_buffer("shift", torch.zeros(1), persistent=False)
+
+    def forward(self, z):
+        return self.inner(z)[:, 0] + self.shift
+
+
+def with_buffer(value):
+    f = Holder(None)
+    f.shift += value
+    return f
+
+
+FACTOR = 1.0
+
+
+class Global(Holder):
+    """A module that depends on something outside it."""
+
+    def forward(self, z):
+        return FACTOR * super().forward(z)
+
+
+class Settings:
+    def __init__(self, k):
+        self.k = k
+
+
+def compared(f, folder, **change):
+    return insdel.compare(f, **{"x": X, "reference": R, "methods": ["occlusion"], "checkpoint": folder} | change)
+
+
+def scaled(k, z):
+    return k * z[:, 0]
+
+
+OTHERS = {
+    "another activation": (network(nn.ReLU), network(nn.Tanh)),
+    "the index of an output": (Pick(0), Pick(1)),
+    "insdel.output": (insdel.output(Pick(0).inner, 0), insdel.output(Pick(0).inner, 1)),
+    "a slope": (network(lambda: nn.LeakyReLU(0.1)), network(lambda: nn.LeakyReLU(0.2))),
+    "weights": (network(), network(seed=2)),
+    "a buffer that is not saved": (with_buffer(0.0), with_buffer(1e-6)),
+    "an array held": (Holder(np.arange(2000.0)), Holder(np.where(np.arange(2000) == 1000, -1.0, np.arange(2000.0)))),
+    "a setting held": (Holder(Settings(1)), Holder(Settings(2))),
+    "a function held": (Holder(lambda z: z + 1), Holder(lambda z: z + 2)),
+    "a class of the same shape": (Holder(None), Global(None)),
+    "functions with equal values at the ends": (lambda z: z.sum(1), lambda z: 2 * z[:, 0] * z[:, 1]),
+    "functions that differ at one pair": (lambda z: z[:, 0], lambda z: z[:, 0] + (z[:, 1] == X[4, 1])),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_another_model_is_never_taken_for_this_one(what, tmp_path):
+    one, other = OTHERS[what]
+    change = {}
+    if "ends" in what:  # from (0, 0) to (1, 1) both are 0 and 2
+        change = {"x": np.zeros((6, 2)), "reference": np.ones((6, 2))}
+    table = compared(one, tmp_path, **change)
+    with pytest.raises(ValueError, match="holds another comparison: model"):
+        compared(other, tmp_path, **change)
+    assert_frame_equal(compared(one, tmp_path, **change), table)
+
+
+def test_what_stands_outside_a_module_shows_in_its_predictions(tmp_path, monkeypatch):
+    compared(Global(None), tmp_path)
+    compared(Global(None), tmp_path)
+    monkeypatch.setitem(globals(), "FACTOR", 1.001)
+    with pytest.raises(ValueError, match="model.predictions differ"):
+        compared(Global(None), tmp_path)
+
+
+def test_the_refusal_names_what_differs(tmp_path):
+    compared(Pick(0), tmp_path)
+    with pytest.raises(insdel.UserError, match="model.attributes.k was 0, is 1"):
+        compared(Pick(1), tmp_path)
+
+
+class Odd:
+    """Holds itself, and things that cannot be compared."""
+
+    def __init__(self):
+        self.lock, self.log, self.self = threading.Lock(), logging.getLogger("insdel"), self
+
+
+@pytest.mark.parametrize("held", [Odd, nn.ReLU, threading.Lock, lambda: functools.partial(scaled, 2), lambda: np])
+def test_a_module_may_hold_anything_and_finds_its_own_table_again(held, tmp_path):
+    compared(Holder(held()), tmp_path)
+    compared(Holder(held()), tmp_path)
+
+
+def test_modes_threads_and_rounding_do_not_make_another_model(tmp_path):
+    f = network()
+    table = compared(f.train(), tmp_path)
+    with torch.no_grad():
+        assert_frame_equal(compared(f.eval().requires_grad_(False), tmp_path), table)
+    scrambled = lambda z: network().double()(torch.as_tensor(z).double())[:, None].numpy()  # noqa: E731
+    exact = lambda z: network()(torch.as_tensor(z))[:, None].detach().numpy()  # noqa: E731
+    compared(exact, tmp_path / "functions")
+    compared(lambda z: scrambled(z).astype(np.float32), tmp_path / "functions")  # the last bits are others
+
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+@dataclass
+class Given:
+    a: int
+    b: np.ndarray
+
+
+LONG = np.arange(5000.0)
+CHANGED = np.where(np.arange(5000) == 2500, -1.0, LONG)
+VALUES = {
+    "long arrays": (LONG, CHANGED),
+    "shapes": (np.zeros((2, 3)), np.zeros((3, 2))),
+    "dtypes": (np.zeros(2, np.int64), np.zeros(2, np.float64)),
+    "tensors": (torch.tensor(LONG), torch.tensor(CHANGED)),
+    "half tensors": (torch.zeros(3, dtype=torch.bfloat16), torch.ones(3, dtype=torch.bfloat16)),
+    "frames": (pd.DataFrame({"a": LONG}), pd.DataFrame({"a": CHANGED})),
+    "columns": (pd.DataFrame({"a": [1]}), pd.DataFrame({"b": [1]})),
+    "objects": (np.array(["a", 1], dtype=object), np.array(["a", 2], dtype=object)),
+    "numbers": (1, 2), "floats": (0.1, np.nextafter(0.1, 1)), "kinds": (1, True), "texts": ("1", 1), "none": (None, 0),
+    "not finite": (np.nan, np.inf), "nested": ({"a": [1, {"b": LONG}]}, {"a": [1, {"b": CHANGED}]}),
+    "dataclasses": (Given(1, LONG), Given(1, CHANGED)), "enums": (Colour.RED, Colour.BLUE),
+    "functions": (lambda z: z + 1, lambda z: z + 2), "partial": (functools.partial(scaled, 1), functools.partial(scaled, 2)),
+    "generators": (np.random.default_rng(1), np.random.default_rng(2)), "sets": ({1, 2}, {1, 3}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", VALUES)
+def test_values_are_told_apart_and_recognised(what):
+    one, other = VALUES[what]
+    written = json.loads(json.dumps(plain(copy.deepcopy(one))))
+    assert not list(differences(written, plain(one)))
+    assert list(differences(written, plain(other)))
+
+
+def test_what_cannot_be_identified_is_refused(tmp_path):
+    with pytest.raises(insdel.UserError, match="a checkpoint needs to know what it belongs to"):
+        insdel.compare(network(), X, R, ["occlusion"], options={"occlusion": {"chunk": iter([1])}}, checkpoint=tmp_path)
+
+
+def test_another_background_is_another_comparison(tmp_path):
+    """Arrays of more than 1,000 numbers used to be shortened by str: the middle of a background was not seen."""
+    rows = RNG.normal(size=(400, 4))
+    other = rows.copy()
+    other[200] *= 100
+    f = lambda z: z[:, 0] * z[:, 1]  # noqa: E731
+    change = {"methods": ["lime_tabular"]}
+    compared(f, tmp_path, **change, options={"lime_tabular": {"background": rows, "samples": 50}})
+    with pytest.raises(ValueError, match="options.lime_tabular.background was float64"):
+        compared(f, tmp_path, **change, options={"lime_tabular": {"background": other, "samples": 50}})
+
+
+def test_chunks_say_themselves_what_they_belong_to(tmp_path):
+    table = compared(network(), tmp_path, chunk=2)
+    (tmp_path / "comparison.json").unlink()
+    assert_frame_equal(compared(network(), tmp_path, chunk=2), table)
+    (tmp_path / "comparison.json").unlink()
+    with pytest.raises(ValueError, match=r"holds another comparison: model\.weights was"):
+        compared(network(seed=2), tmp_path, chunk=2)
+    assert not (tmp_path / "comparison.json").exists()
+
+
+def test_a_foreign_chunk_beside_the_note_is_not_adopted(tmp_path):
+    compared(network(), tmp_path / "one", chunk=2)
+    compared(network(seed=2), tmp_path / "other", chunk=2)
+    chunk = "pairs_0000002.parquet"
+    (tmp_path / "one" / chunk).write_bytes((tmp_path / "other" / chunk).read_bytes())
+    with pytest.raises(ValueError, match="holds another comparison: model.weights was"):
+        compared(network(), tmp_path / "one", chunk=2)
+    pd.DataFrame({"pair": [2, 3]}).to_parquet(tmp_path / "one" / chunk)
+    with pytest.raises(ValueError, match="pairs_0000002.parquet does not say of what"):
+        compared(network(), tmp_path / "one", chunk=2)
+
+
+@pytest.mark.parametrize("name", ["pairs_0000002.parquet", "comparison.json"])
+@pytest.mark.parametrize("content", [b"", b"PAR1 broken", None])
+def test_damaged_files_are_made_anew_with_a_word(tmp_path, name, content):
+    table = compared(network(), tmp_path, chunk=2)
+    path = tmp_path / name
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if content is None else content)
+    with pytest.warns(UserWarning, match=f"{name} is damaged"):
+        assert_frame_equal(compared(network(), tmp_path, chunk=2), table)
+    assert_frame_equal(compared(network(), tmp_path, chunk=2), table)
