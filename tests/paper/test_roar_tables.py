@@ -125,3 +125,28 @@ def test_missing_records_are_none(tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize("name", ["areas", "bend"])
 def test_shapes(name: str) -> None:
     assert getattr(tables, name)(table(random=STRAIGHT), "random").shape == (3,)
+
+
+def test_forms_have_curves_of_their_own() -> None:
+    drawn = pd.DataFrame(rows("kernel_shap", LATE, 0.001)).assign(input="imputed")
+    both = pd.concat([table(kernel_shap=EARLY), drawn])
+    assert tables.bend(both, "kernel_shap").mean() > 0.3 > -0.3 > tables.bend(both, "kernel_shap", "imputed").mean()
+    shown = tables.by_form(both)
+    assert list(shown.columns) == [tables.FORM_TITLES["features"], tables.FORM_TITLES["imputed"]]
+    assert shown.iloc[0, 0].startswith("+") and shown.iloc[0, 1].startswith("-")
+
+
+def test_agreement_with_abc_knows_the_same_order_and_its_reverse() -> None:
+    """Three methods whose bends rank as their insertion ABC does, and the other way round in deletion."""
+    curves = {"kernel_shap": EARLY, "random": STRAIGHT, "integrated_gradients": LATE}
+    found = table(**curves)
+    rng = np.random.default_rng(0)
+    pairs = pd.DataFrame({"pair": range(40), "row": range(40), "reference_row": rng.permutation(40)})
+    level = {"kernel_shap": 3.0, "random": 2.0, "integrated_gradients": 1.0}
+    areas = pd.DataFrame(
+        {"pair": pair, "method": method, "mode": mode, "abc_per_feature": sign * value + 0.01 * rng.normal()}
+        for pair in range(40) for method, value in level.items() for mode, sign in (("insertion", 1), ("deletion", -1))
+    )  # fmt: skip
+    shown = tables.agreement_with_abc(found, areas, pairs, draws=50)
+    assert shown.loc[tables.FORM_TITLES["features"], "insertion"] == "+1.00 [+1.00, +1.00]"
+    assert shown.loc[tables.FORM_TITLES["features"], "deletion"] == "-1.00 [-1.00, -1.00]"

@@ -239,6 +239,58 @@ def changes(tables: Mapping[str, pd.DataFrame], pairs: Sequence[tuple[str, str]]
     return found.set_index(columns[:3])
 
 
+def agreement_with_abc(
+    table: pd.DataFrame, areas: pd.DataFrame, pairs: pd.DataFrame, draws: int = 2000, seed: int = 0
+) -> pd.DataFrame:
+    """Do bends rank the methods as ABC does? Spearman's correlation over methods, with a 95 % interval.
+
+    Parameters
+    ----------
+    table : of `removal.run`, rankings by size
+    areas : of `compare`, the same methods; pairs : their rows, `row` and `reference_row`
+    draws : of replicates (bends) and of points (ABC: a pair counts as often as both of its points are drawn)
+
+    Returns
+    -------
+    DataFrame: forms of removal (rows) × insertion, deletion, their sum (columns), cells "ρ [low, high]"
+    """
+    methods = [name for name in table["ranking"].unique() if name in set(areas["method"])]
+    rng = np.random.default_rng(seed)
+    scores = _drawn_areas(areas, pairs, methods, draws, rng)
+    forms = [form for form in FORM_TITLES if form in set(table["input"])]
+    rows = {}
+    for form in forms:
+        found = np.stack([bend(table, method, form) for method in methods])
+        picks = rng.integers(found.shape[1], size=(draws, found.shape[1]))
+        drawn = np.vstack([found.mean(axis=1), found[:, picks].mean(axis=2).T])
+        rows[FORM_TITLES[form]] = {name: _interval(drawn, score) for name, score in scores.items()}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ROAR, form")
+
+
+def _drawn_areas(
+    areas: pd.DataFrame, pairs: pd.DataFrame, methods: Sequence[str], draws: int, rng: np.random.Generator
+) -> dict[str, np.ndarray]:
+    """Mean ABC of every method: first as it is, then with points drawn again, (draws + 1, methods)."""
+    points = np.unique(pairs[["row", "reference_row"]])
+    counts = rng.multinomial(len(points), np.full(len(points), 1 / len(points)), size=draws)
+    ends = [np.searchsorted(points, pairs[name]) for name in ("row", "reference_row")]
+    weights = np.vstack([np.ones(len(pairs)), counts[:, ends[0]] * counts[:, ends[1]]])
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    wide = areas.pivot_table(index="pair", columns=["mode", "method"], values="abc_per_feature").loc[pairs["pair"]]
+    insertion, deletion = (weights @ wide[mode][list(methods)].to_numpy() for mode in ("insertion", "deletion"))
+    return {"insertion": insertion, "deletion": deletion, "insertion + deletion": insertion + deletion}
+
+
+def _interval(a: np.ndarray, b: np.ndarray) -> str:
+    """Spearman's correlation of the first rows, and where the middle 95 % of the others lie."""
+    ranks = [pd.DataFrame(part).rank(axis=1).to_numpy() for part in (a, b)]
+    centred = [part - part.mean(axis=1, keepdims=True) for part in ranks]
+    norms = np.sqrt((centred[0] ** 2).sum(axis=1) * (centred[1] ** 2).sum(axis=1))
+    values = (centred[0] * centred[1]).sum(axis=1) / norms
+    low, high = np.quantile(values[1:], [0.025, 0.975])
+    return f"{values[0]:+.2f} [{low:+.2f}, {high:+.2f}]"
+
+
 def recorded(name: str) -> tuple[pd.DataFrame, dict[str, Any]] | None:
     """The record of a task, or None if it is not there."""
     return results.load(f"roar_{name}") if results.exists(f"roar_{name}") else None
