@@ -130,7 +130,7 @@ def test_shapes(name: str) -> None:
 def test_forms_have_curves_of_their_own() -> None:
     drawn = pd.DataFrame(rows("kernel_shap", LATE, 0.001)).assign(input="imputed")
     both = pd.concat([table(kernel_shap=EARLY), drawn])
-    assert tables.bend(both, "kernel_shap").mean() > 0.3 > -0.3 > tables.bend(both, "kernel_shap", "imputed").mean()
+    assert tables.bend(both, "kernel_shap").mean() > 0.3 > -0.2 > tables.bend(both, "kernel_shap", "imputed").mean()
     shown = tables.by_form(both)
     assert list(shown.columns) == [tables.FORM_TITLES["features"], tables.FORM_TITLES["imputed"]]
     assert shown.iloc[0, 0].startswith("+") and shown.iloc[0, 1].startswith("-")
