@@ -16,6 +16,7 @@ from pandas.testing import assert_frame_equal
 import insdel
 from insdel.comparison import compare
 from insdel.paper import data, networks, results
+from insdel.paper.data import simulate_cern
 from insdel.paper.records import runs as record
 from insdel.paper.records.clock import Clock
 from insdel.paper.studies import experiments, outcome, tables
@@ -168,10 +169,13 @@ def test_a_trial_never_shares_its_folder_with_the_full_run():
 def _reproducible(name):
     if not results.exists(name):
         pytest.skip(f"{name} is not recorded in {results.folder().name}/")
+    recorded = results.load(name)[1]["data"]
     if "genuine" in name or name == "bangalore":
         real = {entry["name"]: entry for entry in data.available()}[name.split("_")[0]]
-        if real["sha256"] != results.load(name)[1]["data"]["sha256"]:
+        if real["sha256"] != recorded["sha256"]:
             pytest.skip(f"the real file that {name} was recorded on is not here: set INSDEL_DATA")
+    elif recorded["origin"] != simulate_cern.ORIGIN:
+        pytest.skip(f"{name} was recorded on events of another simulator: {recorded['origin']}")
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -61,7 +61,7 @@ def price_terms(area: np.ndarray, bedrooms: np.ndarray, amenities: np.ndarray) -
 
 @cache
 def parameters() -> dict[str, Any]:
-    """Fitted parameters, as `python -m insdel.paper.data.fit` writes them."""
+    """Fitted parameters, as `tools/fit_simulators.py` writes them."""
     return json.loads(files(__package__).joinpath("bangalore.json").read_text(encoding="utf-8"))
 
 

@@ -1,40 +1,48 @@
-"""Simulated electron pairs: a small mixture fitted to genuine events, thinned to the masses of the full file.
+"""Simulated events: one feature after the other is drawn, given those before it.
 
-1. (p_t of the harder and of the softer electron, both η, Δφ) come from a Gaussian mixture in coordinates
-   without bounds, fitted to 1,000 genuine events and their mirror images.
-2. Each event is kept with a probability that depends on M, so that M follows the full file while the rest
-   given M stays that of the genuine events; and on whether both electrons are hard, because the peak of
-   the Z, which the mixture smears, consists of such pairs.
-3. The symmetries of the detector and the beams are drawn: angle around the beam, sense of Δφ, ±z,
-   evenly spread over events of similar momentum.
-   Electrons 1 and 2 are *not* exchangeable in the file: number 1 is more often in the barrel, so which
-   of them is the harder one is drawn with a probability that depends on where both are.
-4. The 16 features and M follow by relativistic kinematics.
+1. Five coordinates decide an event up to a rotation: M, both η, the angle Δφ between the electrons, and
+   log(p_t1 / p_t2). M comes from its quantiles. For each of the others a small network says, given those
+   before it, how likely each of 64 equally frequent classes is; the value is drawn within its class.
+2. Both p_t follow from M² = 2 p_t1 p_t2 (cosh Δη − cos Δφ). Events are kept with a probability that depends
+   on M and √(p_t1 p_t2), so that these two, which the angles decide together, come as often as they should.
+3. The angle around the beam and the sense of Δφ are drawn evenly, the charges by a last network.
+4. The 16 features follow by relativistic kinematics.
+
+The networks were fitted to one half of a random sample of genuine events (`tools/fit_simulators.py`); the
+other half judges them (`check`). What is stored are weights and quantiles, no rows.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
-from typing import Any
+from importlib.resources import as_file, files
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit, ndtri, softmax
 
 from .cern import NAMES, TARGET
 from .physics import invariant_mass, momenta
 
-ORIGIN = "simulator fitted to 1,000 genuine events of run 147115 and to the M of all 99,892 distinct events"
+ORIGIN = "simulator fitted to 9,989 genuine events, one half of a random sample of the full file"
 ROWS = 99_915  # as many as the full file has with M
-ETA_BOUND = 2.65  # just outside what the detector measures
-BARREL = 1.5
-LOW_MASS, HARD_PAIR = 4.0, 15.0  # GeV: below, J/ψ and photon pairs; above (softer p_t), Z: mostly opposite charges
-LEAST, MOST = 2.0, 110.0
+CLASSES, WAVES = 64, 16  # classes of a coordinate; cosines that make up their log probabilities
+COORDINATES = ("M", "eta1", "eta2", "turn", "log pt1/pt2")
+PT_LEAST, PT_MOST = 0.4, 160.0  # GeV, just outside what the genuine events have
+ETA_BOUND, BARREL = 2.65, 1.5
+EDGE = 0.002  # shares are kept that far from 0 and 1, where normal scores are infinite
+AT_ONCE = 20_000
+FILE = "cern.safetensors"
+Fitted = Mapping[str, np.ndarray]
 
 
-def simulate(n: int = ROWS, seed: int = 0) -> pd.DataFrame:
+def simulate(n: int = ROWS, seed: int = 0, fitted: Fitted | None = None) -> pd.DataFrame:
     """Draw n events; the same seed gives the same events.
+
+    Parameters
+    ----------
+    fitted : weights and quantiles; those of the package by default
 
     Returns
     -------
@@ -42,65 +50,68 @@ def simulate(n: int = ROWS, seed: int = 0) -> pd.DataFrame:
     """
     if n < 1:
         raise ValueError(f"n must be at least 1 event, found {n}")
-    rng = np.random.default_rng(seed)
+    rng, fitted = np.random.default_rng(seed), parameters() if fitted is None else fitted
     kept: list[np.ndarray] = []
     while sum(len(part) for part in kept) < n:
-        kept.append(_thin(draw_pairs(rng, min(max(16 * n, 1000), 500_000)), rng))
-    pairs = np.concatenate(kept)[:n]
-    track = _orient(pairs, rng)
-    rows = pd.DataFrame({f"{name}{i}": column for i in (1, 2) for name, column in track[i - 1].items()})
-    rows["Q1"], rows["Q2"] = _charges(pairs, rng)
+        kept.append(_draw(fitted, min(AT_ONCE, 3 * n + 8), rng))
+    event, charges = np.split(np.concatenate(kept)[:n], [5], axis=1)
+    rows = pd.DataFrame(_tracks(event, rng)).assign(Q1=charges[:, 0], Q2=charges[:, 1])
     rows[TARGET] = invariant_mass(track_arrays(rows))
     return rows[[*NAMES, TARGET]]
 
 
-def to_unbounded(pairs: np.ndarray) -> np.ndarray:
-    """Coordinates in which the mixture lives: log p_t twice, logit of both η and of Δφ.
-
-    Parameters
-    ----------
-    pairs : (events, 5 or 6): p_t of the harder and of the softer electron, their η, |Δφ|
-    """
-    eta = (pairs[:, 2:4] / ETA_BOUND + 1) / 2
-    turn = np.clip(pairs[:, 4] / np.pi, 1e-3, 1 - 1e-3)
-    share = np.column_stack([eta, turn])
-    return np.column_stack([np.log(pairs[:, :2]), np.log(share / (1 - share))])
+def coordinates(rows: pd.DataFrame) -> np.ndarray:
+    """M, η₁, η₂, |Δφ| and log(p_t1 / p_t2) of events, (events, 5)."""
+    turn = np.abs(np.angle(np.exp(1j * (rows["phi2"] - rows["phi1"]).to_numpy())))
+    return np.column_stack([rows[TARGET], rows["eta1"], rows["eta2"], turn, np.log(rows["pt1"] / rows["pt2"])])
 
 
-def from_unbounded(z: np.ndarray) -> np.ndarray:
-    """Inverse of `to_unbounded`, (events, 5)."""
-    share = 1 / (1 + np.exp(-z[:, 2:]))
-    return np.column_stack([np.exp(z[:, :2]), ETA_BOUND * (2 * share[:, :2] - 1), np.pi * share[:, 2]])
+def transverse(event: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both p_t, (events,) each, from the (events, 5) coordinates: M² = 2 p_t1 p_t2 (cosh Δη − cos Δφ)."""
+    middle, half = np.exp(log_middle(event)), event[:, 4] / 2
+    return middle * np.exp(half), middle * np.exp(-half)
 
 
-def pair_mass(pairs: np.ndarray) -> np.ndarray:
-    """M of (events, 5) pairs."""
-    track = dict(zip(("pt1", "pt2", "eta1", "eta2", "phi1"), pairs.T, strict=True))
-    return invariant_mass({**track, "phi2": np.zeros(len(pairs))})
+def log_middle(event: np.ndarray) -> np.ndarray:
+    """log √(p_t1 p_t2), from M, both η and Δφ."""
+    apart = np.sinh((event[:, 1] - event[:, 2]) / 2) ** 2 + np.sin(event[:, 3] / 2) ** 2
+    return np.log(event[:, 0] / 2) - np.log(apart) / 2
 
 
-def draw_pairs(rng: np.random.Generator, n: int, fitted: dict[str, Any] | None = None) -> np.ndarray:
-    """Draw n times from the mixture and keep what is an event: harder before softer, 2 < M < 110.
+def shares(event: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
+    """Coordinates, (events, 5), as shares of the fitted events that lie below, between 0 and 1."""
+    grid = np.linspace(0, 1, len(quantiles))
+    return np.column_stack([np.interp(*pair, grid) for pair in zip(event.T, quantiles.T, strict=True)])
 
-    Returns
-    -------
-    (events, 6): p_t of the harder and of the softer electron, their η, |Δφ|, M
-    """
-    fitted = parameters() if fitted is None else fitted
-    weights, means, factors = (np.array(fitted[name]) for name in ("weights", "means", "factors"))
-    counts = rng.multinomial(n, weights / weights.sum())
-    parts = zip(counts, means, factors, strict=True)
-    z = np.concatenate([mean + rng.standard_normal((count, 5)) @ factor.T for count, mean, factor in parts])
-    pairs = from_unbounded(rng.permutation(z))
-    pairs = pairs[pairs[:, 0] >= pairs[:, 1]]
-    pairs = np.column_stack([pairs, pair_mass(pairs)])
-    return pairs[(pairs[:, 5] > LEAST) & (pairs[:, 5] < MOST)]
+
+def inputs(event: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """What a network sees of the first k coordinates, k = 1 … 5: normal scores, and what follows from them."""
+    known = share.shape[1]
+    log_mass = np.log(event[:, 0])
+    seen = [ndtri(share.clip(EDGE, 1 - EDGE)), log_mass[:, None] - 2.8]
+    if known >= 2:
+        seen.append(np.abs(event[:, 1:2]) - 1.2)
+    if known >= 3:
+        gap = np.abs(event[:, 1:2] - event[:, 2:3])
+        seen += [np.abs(event[:, 2:3]) - 1.2, gap - 1.7, log_mass[:, None] - np.log(2 * np.cosh(gap / 2)) - 2.0]
+    if known >= 4:
+        seen.append(log_middle(event)[:, None] - 2.3)
+    return np.concatenate(seen, axis=1)
+
+
+def waves() -> np.ndarray:
+    """Cosines over the classes, (CLASSES, WAVES): what they add up to is smooth from class to class."""
+    middle = (np.arange(CLASSES) + 0.5) / CLASSES
+    return np.cos(np.pi * np.outer(middle, np.arange(1, WAVES + 1)))
 
 
 @cache
-def parameters() -> dict[str, Any]:
-    """Fitted parameters, as `python -m insdel.paper.data.fit` writes them."""
-    return json.loads(files(__package__).joinpath("cern.json").read_text(encoding="utf-8"))
+def parameters() -> Fitted:
+    """Fitted weights and quantiles, as `tools/fit_simulators.py` writes them."""
+    from safetensors.numpy import load_file
+
+    with as_file(files(__package__).joinpath(FILE)) as path:
+        return {name: value.astype(float) for name, value in load_file(path).items()}
 
 
 def track_arrays(rows: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -108,48 +119,51 @@ def track_arrays(rows: pd.DataFrame) -> dict[str, np.ndarray]:
     return {str(name): rows[name].to_numpy(float) for name in rows}
 
 
-def _thin(pairs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Keep pairs so that M gets the distribution of the full file."""
-    place = np.searchsorted(parameters()["mass_edges"], pairs[:, 5]) - 1
-    keep = np.array(parameters()["keep"])
-    hard = (pairs[:, 1] > HARD_PAIR).astype(int)
-    return pairs[rng.random(len(pairs)) < keep[np.clip(place, 0, len(keep) - 1), hard]]
+def _draw(fitted: Fitted, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Coordinates and charges of at most n events, (events, 7)."""
+    grid = np.linspace(0, 1, len(fitted["quantiles"]))
+    share, event = np.empty((n, 5)), np.empty((n, 5))
+    for k, knots in enumerate(fitted["quantiles"].T):
+        share[:, k] = _next_share(fitted, event, share[:, :k], rng) if k else rng.random(n)
+        event[:, k] = np.interp(share[:, k], grid, knots)
+    charge = _choose(softmax(_network(fitted, 5, inputs(event, share)), axis=1), rng)
+    both = np.column_stack([event, charge // 2 * 2.0 - 1, charge % 2 * 2.0 - 1])
+    soft, hard = np.minimum(*transverse(event)), np.maximum(*transverse(event))
+    keep = fitted["keep"][place(event, fitted["mass_edges"], fitted["middle_edges"])]
+    return both[(soft > PT_LEAST) & (hard < PT_MOST) & (rng.random(n) < keep)]
 
 
-def _orient(pairs: np.ndarray, rng: np.random.Generator) -> list[dict[str, np.ndarray]]:
-    """Number the electrons, rotate and mirror; the kinematics of either, (events,) arrays."""
-    inside = (np.abs(pairs[:, 2:4]) < BARREL).astype(int)
-    first = rng.random(len(pairs)) < np.array(parameters()["harder_first"])[inside[:, 0], inside[:, 1]]
-    along = np.abs(pairs[:, 0] * np.sinh(pairs[:, 2]))
-    forward = _even_turns(np.lexsort((along, first)), 2, rng) < 0.5
-    up = np.where(forward == (pairs[:, 2] > 0), 1.0, -1.0)
-    phi = 2 * np.pi * _even_turns(np.lexsort((pairs[:, 0], first)), 8, rng) - np.pi
-    other = np.angle(np.exp(1j * (phi + rng.choice((-1.0, 1.0), len(pairs)) * pairs[:, 4])))
-    columns = (pairs[:, :2], up[:, None] * pairs[:, 2:4], np.column_stack([phi, other]))
-    numbered = []
-    for chosen in (first, ~first):
-        pt, eta, angle = (np.where(chosen, column[:, 0], column[:, 1]) for column in columns)
-        numbered.append(momenta(pt, eta, angle))
-    return numbered
+def place(event: np.ndarray, mass_edges: np.ndarray, middle_edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bin of M, and within it the bin of log √(p_t1 p_t2), (events,) each; inner edges only, (a,) and (a + 1, b)."""
+    first = np.searchsorted(mass_edges, event[:, 0])
+    return first, (log_middle(event)[:, None] > middle_edges[first]).sum(axis=1)
 
 
-def _even_turns(order: np.ndarray, block: int, rng: np.random.Generator) -> np.ndarray:
-    """Uniform numbers in [0, 1), evenly spaced within each block of neighbours in `order`, (events,).
-
-    Few events of large momentum dominate a correlation; spread evenly they leave it where the symmetry has it.
-    """
-    start = np.repeat(rng.random(len(order) // block + 1), block)[: len(order)]
-    turns = np.empty(len(order))
-    turns[order] = (start + np.arange(len(order)) % block / block) % 1
-    return turns
+def _next_share(fitted: Fitted, event: np.ndarray, share: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw the next coordinate's share, (events,), given the shares of those before it, (events, k)."""
+    chance = softmax(_network(fitted, share.shape[1], inputs(event, share)) @ waves().T, axis=1)
+    return (_choose(chance, rng) + rng.random(len(share))) / CLASSES
 
 
-def _charges(pairs: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    opposite = rng.random(len(pairs)) < np.array(parameters()["opposite"])[charge_class(pairs)]
-    first = rng.choice((-1.0, 1.0), len(pairs))
-    return first, np.where(opposite, -first, first)
+def _network(fitted: Fitted, k: int, seen: np.ndarray) -> np.ndarray:
+    """Outputs of the network that draws coordinate k; number 5 draws the charges."""
+    for layer in range(3):
+        seen = seen @ fitted[f"{k}.{layer}.weight"].T + fitted[f"{k}.{layer}.bias"]
+        seen = seen * expit(seen) if layer < 2 else seen
+    return seen
 
 
-def charge_class(pairs: np.ndarray) -> np.ndarray:
-    """0: neither, 1: low mass, 2: both electrons hard; the share of opposite charges differs, (events,)."""
-    return np.where(pairs[:, 1] > HARD_PAIR, 2, np.where(pairs[:, 5] < LOW_MASS, 1, 0))
+def _choose(chance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """One class per row, (events,), by its chances, (events, classes)."""
+    below = chance.cumsum(axis=1) < rng.random(len(chance))[:, None]
+    return below.sum(axis=1).clip(max=chance.shape[1] - 1)
+
+
+def _tracks(event: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """The kinematics of both electrons, rotated at random, each (events,)."""
+    phi = rng.uniform(-np.pi, np.pi, len(event))
+    other = np.angle(np.exp(1j * (phi + rng.choice((-1.0, 1.0), len(event)) * event[:, 3])))
+    tracks: dict[str, np.ndarray] = {}
+    for i, pt, angle in zip((1, 2), transverse(event), (phi, other), strict=True):
+        tracks |= {f"{name}{i}": column for name, column in momenta(pt, event[:, i], angle).items()}
+    return tracks

@@ -1,106 +1,87 @@
-"""Fit the simulators' parameters to the real files: `INSDEL_DATA=... python -m insdel.paper.data.fit`."""
+"""Fit the simulators to the real files: `INSDEL_DATA=... python tools/fit_simulators.py [bangalore] [cern]`.
+
+The events' simulator sees one half of the sample (`check.halves`); `check.simulator_report` judges it on the other.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.linear_model import LogisticRegression
-from sklearn.mixture import GaussianMixture
+from safetensors.numpy import save_file
+from torch import nn
 
-from . import bangalore, cern, simulate_bangalore, simulate_cern
-from .files import data_folder
+from insdel.paper.data import bangalore, cern, check, simulate_bangalore, simulate_cern
+from insdel.paper.data.files import data_folder
 
-COMPONENTS = 12  # best likelihood of held-out events among 4, 8, 12, 16, 24, 32
-ENHANCE = 12  # hard pairs are at most that many times as frequent as in the mixture, or drawing gets slow
-MASS_BINS = 200
-CONTINUUM_FROM = 60.0  # GeV: from here on an exponential describes what lies beneath the Z
+KNOTS = 257  # quantiles that are kept of each coordinate
+HIDDEN, EPOCHS, BATCH, RATE, DECAY = 64, 80, 256, 3e-3, 2e-2  # chosen on a quarter of the half that is fitted
+MASS_BINS, MIDDLE_BINS, THINNED = 12, 10, 200_000  # bins, and simulated events that decide how many to keep in each
 CLASSES = 30
 CORRELATION_WEIGHT, SHARE_WEIGHT = 1e6, 1e4  # against the mean log likelihood of a house
 QUANTILES = np.concatenate([[0, 0.002, 0.005], np.arange(1, 100) / 100, [0.995, 0.998, 1]])
 
 
-def fit_cern(rows: pd.DataFrame, masses: np.ndarray) -> dict[str, Any]:
-    """Fit mixture, thinning, numbering and charges.
-
-    Parameters
-    ----------
-    rows : genuine events, (events, 17)
-    masses : M of the full file
-    """
-    pairs, first = ordered_pairs(rows)
-    fitted = _fit_mixture(pairs)
-    fitted |= _thinning(fitted, masses, pairs)
-    inside = (np.abs(pairs[:, 2:4]) < simulate_cern.BARREL).astype(int)
-    fitted["harder_first"] = [
-        [first[(inside == (hard, soft)).all(axis=1)].mean() for soft in (0, 1)] for hard in (0, 1)
-    ]
-    opposite, kind = (rows["Q1"] != rows["Q2"]).to_numpy(), simulate_cern.charge_class(pairs)
-    fitted["opposite"] = [opposite[kind == k].mean() for k in range(3)]
-    return fitted
-
-
-def _fit_mixture(pairs: np.ndarray) -> dict[str, Any]:
-    """Gaussian mixture of the events and their mirror images; weights, means and Cholesky factors."""
-    z = simulate_cern.to_unbounded(pairs)
-    mirrored = z * np.array([1, 1, -1, -1, 1])
-    mixture = GaussianMixture(COMPONENTS, reg_covar=1e-2, n_init=4, random_state=0)
-    mixture.fit(np.vstack([z, mirrored]))
-    factors = np.linalg.cholesky(mixture.covariances_)
-    return {"weights": mixture.weights_, "means": mixture.means_, "factors": factors}
+def fit_cern(rows: pd.DataFrame, hidden: int = HIDDEN, epochs: int = EPOCHS) -> dict[str, np.ndarray]:
+    """Quantiles of the coordinates, and a network per coordinate and for the charges, from genuine events (m, 17)."""
+    event = simulate_cern.coordinates(rows)
+    quantiles = np.quantile(event, np.linspace(0, 1, KNOTS), axis=0)
+    fitted: dict[str, np.ndarray] = {"quantiles": quantiles.astype(np.float32)}
+    share = simulate_cern.shares(event, quantiles)
+    classes = np.minimum((share * simulate_cern.CLASSES).astype(int), simulate_cern.CLASSES - 1)
+    charges = ((rows["Q1"] + 1) + (rows["Q2"] + 1) / 2).to_numpy(int)
+    waves = torch.tensor(simulate_cern.waves()).float()
+    for k in range(1, 6):
+        seen = torch.tensor(simulate_cern.inputs(event, share[:, :k])).float()
+        kind, basis = (classes[:, k], waves) if k < 5 else (charges, torch.eye(4))
+        network = _classifier(seen, torch.tensor(kind), basis, hidden, epochs)
+        layers = [layer for layer in network if isinstance(layer, nn.Linear)]
+        for layer, linear in enumerate(layers):
+            fitted[f"{k}.{layer}.weight"] = linear.weight.detach().numpy()
+            fitted[f"{k}.{layer}.bias"] = linear.bias.detach().numpy()
+    return fitted | _thinning(event, fitted)
 
 
-def ordered_pairs(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Harder and softer p_t, their η, |Δφ|, M, (events, 6); and whether electron 1 is the harder one."""
-    first = (rows["pt1"] >= rows["pt2"]).to_numpy()
-    turn = np.abs(np.angle(np.exp(1j * (rows["phi1"] - rows["phi2"]).to_numpy())))
-    columns = [
-        np.where(chosen, rows[f"{name}1"], rows[f"{name}2"]) for name in ("pt", "eta") for chosen in (first, ~first)
-    ]
-    return np.column_stack([*columns, turn, rows["M"]]), first
+def _thinning(event: np.ndarray, fitted: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Chance to keep a simulated event, per bin of M and of log √(p_t1 p_t2): genuine over simulated share."""
+    mass_edges = np.quantile(event[:, 0], np.linspace(0, 1, MASS_BINS + 1)[1:-1])
+    inner = np.linspace(0, 1, MIDDLE_BINS + 1)[1:-1]
+    bins = np.searchsorted(mass_edges, event[:, 0])
+    middle = simulate_cern.log_middle(event)
+    middle_edges = np.stack([np.quantile(middle[bins == k], inner) for k in range(MASS_BINS)])
+    found = {"mass_edges": mass_edges, "middle_edges": middle_edges, "keep": np.ones((MASS_BINS, MIDDLE_BINS))}
+    drawn = simulate_cern.coordinates(simulate_cern.simulate(THINNED, fitted={**fitted, **found}))
+    counts = []
+    for part in (event, drawn):
+        table = np.zeros((MASS_BINS, MIDDLE_BINS))
+        np.add.at(table, simulate_cern.place(part, mass_edges, middle_edges), 1 / len(part))
+        counts.append(table)
+    ratio = counts[0] / np.maximum(counts[1], 1 / THINNED)
+    found["keep"] = ratio / ratio.max()
+    return {name: value.astype(np.float32) for name, value in found.items()}
 
 
-def _thinning(fitted: dict[str, Any], masses: np.ndarray, genuine: np.ndarray) -> dict[str, Any]:
-    """Chance to keep an event, per bin of M and kind of pair: wanted share over share in the mixture."""
-    edges = np.quantile(masses, np.linspace(0, 1, MASS_BINS + 1))
-    edges[[0, -1]] = simulate_cern.LEAST, simulate_cern.MOST
-    pairs = simulate_cern.draw_pairs(np.random.default_rng(0), 4_000_000, fitted)
-    mass, kind = pairs[:, 5], pairs[:, 1] > simulate_cern.HARD_PAIR
-    drawn = np.column_stack([np.histogram(mass[kind == k], edges)[0] for k in (False, True)]) / len(mass)
-    peak = z_share(masses, edges)
-    share = peak + (1 - peak) * _hard_share(genuine, (edges[1:] + edges[:-1]) / 2)
-    hard = np.minimum(share / MASS_BINS, ENHANCE * drawn[:, 1])
-    wanted = np.column_stack([1 / MASS_BINS - hard, hard])
-    ratio = np.divide(wanted, drawn, out=np.zeros_like(wanted), where=drawn > 0)
-    return {"mass_edges": edges, "keep": ratio / ratio.max()}
-
-
-def _hard_share(genuine: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """Share of pairs with two hard electrons beside the peak of the Z, smooth in log M, at the given masses."""
-
-    def terms(m: np.ndarray) -> np.ndarray:
-        low = np.log(np.minimum(m, 70.0))  # above, too few events beside the peak to extrapolate a curve
-        return np.column_stack([low, low**2])
-
-    beside = genuine[(genuine[:, 5] < 80) | (genuine[:, 5] > 100)]
-    model = LogisticRegression(C=100.0).fit(terms(beside[:, 5]), beside[:, 1] > simulate_cern.HARD_PAIR)
-    return model.predict_proba(terms(mass))[:, 1]
-
-
-def z_share(masses: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Share of Z decays per bin: what stands above an exponential through both sides of the peak."""
-    counts, fine = np.histogram(masses, np.arange(CONTINUUM_FROM, 111, 2.5))
-    middle = (fine[1:] + fine[:-1]) / 2
-    beside = (middle < 80) | (middle > 100)
-    line = np.polyfit(middle[beside], np.log(counts[beside] / 2.5), 1)
-    centre, width = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
-    density = np.histogram(masses, edges)[0] / width
-    above = np.clip(1 - np.exp(np.polyval(line, centre)) / density, 0, 1)
-    return np.where((centre > 80) & (centre < 100), above, 0.0)
+def _classifier(seen: torch.Tensor, kind: torch.Tensor, basis: torch.Tensor, hidden: int, epochs: int) -> nn.Sequential:
+    """A network whose outputs, times `basis`, are the log odds of the classes; m rows seen, (m,) classes."""
+    torch.manual_seed(0)
+    sizes = (seen.shape[1], hidden, hidden, basis.shape[1])
+    first, second, last = (nn.Linear(*pair) for pair in pairwise(sizes))
+    network = nn.Sequential(first, nn.SiLU(), second, nn.SiLU(), last)
+    optimiser = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=DECAY)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs)
+    for _ in range(epochs):
+        for rows in torch.randperm(len(seen)).split(BATCH):
+            optimiser.zero_grad()
+            nn.functional.cross_entropy(network(seen[rows]) @ basis.T, kind[rows]).backward()
+            optimiser.step()
+        schedule.step()
+    return network
 
 
 def fit_bangalore(rows: pd.DataFrame) -> dict[str, Any]:
@@ -215,18 +196,20 @@ def _rounded(value: Any) -> Any:
     return float(f"{float(value):.5g}") if abs(value) > 1e-5 else 0.0
 
 
-def main() -> None:
-    """Refit both simulators and write their parameters into the package."""
+def main(names: list[str]) -> None:
+    """Refit the named simulators, by default both, and write their parameters into the package."""
     folder = data_folder()
     if folder is None:
         raise SystemExit("INSDEL_DATA must name the folder with the real files; it is unset.")
-    target = Path(__file__).parent
-    masses = pd.read_csv(folder / "dielectron_invariant_mass.csv")["M"].to_numpy()
-    events, _ = cern.read(folder / "dielectron_first1000.csv")
-    print(write("cern", fit_cern(events, masses), target))
-    houses, _ = bangalore.read(folder / "Bangalore.csv")
-    print(write("bangalore", fit_bangalore(houses), target))
+    target = Path(simulate_cern.__file__).parent
+    if "cern" in (names or ["cern"]):
+        events, _ = cern.read(folder / cern.SAMPLE)
+        save_file(fit_cern(check.halves(events)[0]), target / simulate_cern.FILE)
+        print(target / simulate_cern.FILE)
+    if "bangalore" in (names or ["bangalore"]):
+        houses, _ = bangalore.read(folder / "Bangalore.csv")
+        print(write("bangalore", fit_bangalore(houses), target))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
