@@ -93,6 +93,33 @@ def test_the_best_validation_epoch_is_kept(linear):
     assert not torch.equal(weights(fit(*linear, wild, replace(recipe, keep_best=False))), weights(model))
 
 
+def test_plain_descent_takes_the_step_of_the_formula():
+    """One step of SGD on one batch: w − rate · ∂loss/∂w, from the weights that the seed draws."""
+    x, y = torch.linspace(-1, 1, 40)[:, None], torch.linspace(0, 1, 40)
+    hyper = Hyper((4,), dropout=0.0, learning_rate=0.1)
+    chosen = Recipe(epochs=1, batch=100, optimiser="sgd", schedule="constant", warmup=0.0, clip=np.inf, keep_best=False)
+    after = fit(x, y, hyper, chosen)
+    torch.manual_seed(0)
+    before = mlp.MLP(1, (4,))
+    rows = torch.randperm(40)[4:]  # a tenth is held out
+    torch.nn.functional.huber_loss(before(x[rows]), y[rows]).backward()
+    moved = [weight - 0.1 * weight.grad for weight in before.parameters()]
+    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(after.parameters(), moved, strict=True))
+
+
+@pytest.mark.parametrize(("kind", "spread"), [("torch", 1 / np.sqrt(3 * 200)), ("glorot", np.sqrt(2 / 500)), ("he", 0.1)])
+def test_first_weights_have_the_spread_of_their_rule(kind, spread):
+    torch.manual_seed(0)
+    layer = mlp.draw_weights(mlp.MLP(200, (300,)), kind).layers[0]
+    assert float(layer.weight.detach().std()) == pytest.approx(spread, rel=0.02)
+    assert bool((layer.bias == 0).all()) == (kind != "torch")
+
+
+def test_the_range_is_a_unit_from_zero_to_one():
+    unit = mlp.Unit.of(torch.tensor([3.0, 7.0, 5.0]), "range")
+    assert (unit.shift, unit.scale) == (3.0, 4.0)
+
+
 def test_history_tells_each_epoch_and_can_stop(linear):
     seen = []
 
@@ -176,7 +203,8 @@ def test_names_and_changes_choose_hyperparameters_and_recipe():
         ({"epoch": 3}, TypeError, "found epoch"),
         ({"epochs": 0}, ValueError, "at least 1"),
         ({"validation": 0.0}, ValueError, "share"),
-        ({"optimiser": "sgd"}, ValueError, "adam, adamw"),
+        ({"optimiser": "lion"}, ValueError, "adam, adamw, rmsprop, sgd"),
+        ({"first_weights": "ones"}, ValueError, "torch, glorot, he"),
         ({"clip": 0.0}, ValueError, "clip"),
     ],
 )

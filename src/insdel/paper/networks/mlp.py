@@ -10,7 +10,7 @@ import copy
 import hashlib
 import json
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -26,9 +26,11 @@ from tqdm import tqdm
 
 from insdel.evaluate import progress_off, to_tensor
 
-OPTIMISERS = ("adam", "adamw")
+OPTIMISERS = ("adam", "adamw", "rmsprop", "sgd")
 SCHEDULES = ("constant", "cosine")
-UNITS = ("target", "deviation")
+UNITS = ("target", "deviation", "range")
+WEIGHTS = ("torch", "glorot", "he")
+MOMENTUM = 0.9  # of sgd
 
 
 @dataclass(frozen=True)
@@ -59,14 +61,17 @@ class Recipe:
     Attributes
     ----------
     epochs, batch : passes over the training rows; rows per step, about
-    optimiser : "adam" or "adamw", the latter with `weight_decay`
+    optimiser : "adam", "adamw", "rmsprop" or "sgd" (momentum 0.9)
+    weight_decay : as the optimiser means it; a penalty on the weights, decoupled for "adamw"
     schedule : "constant", or "cosine" from the printed rate down to zero
     warmup : share of the steps during which the rate rises to the printed one
-    clip : largest norm of a gradient
+    clip : largest norm of a gradient; infinity for none
     validation : share of the rows that only choose the epoch to keep
     keep_best : keep the epoch with the smallest validation loss; False keeps the last
-    output_unit : what the last layer learns, the "target" or its "deviation" (centred, over its sd)
-    loss_unit : the unit in which Huber's δ = 1 is meant, that of the "target" or its "deviation"
+    output_unit : what the last layer learns, the "target", its "deviation" (centred, over its sd), or its place
+        in its "range" (0 to 1)
+    loss_unit : the unit in which Huber's δ = 1 is meant, that of the "target", its "deviation" or its "range"
+    first_weights : where the weights start: as "torch" draws them, or uniform by "glorot" or "he"
     """
 
     epochs: int = 50
@@ -80,6 +85,7 @@ class Recipe:
     keep_best: bool = True
     output_unit: str = "target"
     loss_unit: str = "target"
+    first_weights: str = "torch"
 
     def __post_init__(self) -> None:
         """Refuse settings that no training has."""
@@ -93,6 +99,7 @@ class Recipe:
         _one_of("schedule", self.schedule, SCHEDULES)
         _one_of("output_unit", self.output_unit, UNITS)
         _one_of("loss_unit", self.loss_unit, UNITS)
+        _one_of("first_weights", self.first_weights, WEIGHTS)
 
 
 def _one_of(name: str, value: str, allowed: Collection[str]) -> None:
@@ -183,12 +190,24 @@ def fit(
     config = training_config(x, y, hyper, recipe, seed, device, threads)
     place = pick_device(device)
     with _seeded(seed, place, threads):
-        model = MLP(x.shape[1], hyper.neurons, hyper.dropout).to(place)
+        model = draw_weights(MLP(x.shape[1], hyper.neurons, hyper.dropout), recipe.first_weights).to(place)
         train, held = holdout(len(x), recipe.validation)
         data = Data(*(part.to(place) for part in (x[train], y[train], x[held], y[held])))
         model.history = train_model(model, data, hyper, recipe, progress, on_epoch)
     model.config = config
     return model.eval().requires_grad_(False)
+
+
+def draw_weights(model: MLP, kind: str) -> MLP:
+    """Leave the weights as torch drew them, or draw them again, uniform, as Glorot or He would; biases zero then."""
+    for layer in model.layers if kind != "torch" else ():
+        if isinstance(layer, nn.Linear):
+            if kind == "glorot":
+                nn.init.xavier_uniform_(layer.weight)
+            else:
+                nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")
+            nn.init.zeros_(layer.bias)
+    return model
 
 
 def choose(hyper: str | Hyper, recipe: Recipe | None = None, **changes: Any) -> tuple[Hyper, Recipe]:
@@ -288,9 +307,11 @@ class Unit:
 
     @classmethod
     def of(cls, y: Tensor, name: str) -> Unit:
-        """The target's own unit, or its mean and standard deviation."""
+        """The target's own unit, its mean and standard deviation, or its least value and range."""
         if name == "target":
             return cls(0.0, 1.0)
+        if name == "range":
+            return cls(float(y.min()), float(y.max() - y.min()) or 1.0)
         return cls(float(y.double().mean()), float(y.double().std(correction=0)) or 1.0)
 
 
@@ -332,7 +353,7 @@ def train_model(
     """Train in place, leave the weights of the epoch to keep, and return the history."""
     unit = Unit.of(data.y, recipe.output_unit)
     loss = _loss(model, unit, Unit.of(data.y, recipe.loss_unit), hyper.huber)
-    optimiser, scheduler = _optimiser(model, hyper, recipe, len(data.x))
+    optimiser, scheduler = optimiser_for(model.parameters(), hyper, recipe, len(data.x))
     history: list[dict[str, float]] = []
     best, kept = math.inf, model.state_dict()
     bar = tqdm(range(recipe.epochs), desc="fit", unit="epoch", disable=progress_off(progress), leave=False)
@@ -364,12 +385,18 @@ def _loss(model: MLP, output: Unit, measure: Unit, delta: float) -> Callable[[Te
     return loss
 
 
-def _optimiser(
-    model: MLP, hyper: Hyper, recipe: Recipe, m: int
+def optimiser_for(
+    parameters: Iterable[Tensor], hyper: Hyper, recipe: Recipe, m: int
 ) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LambdaLR]:
-    """The optimiser and its schedule over all steps."""
-    kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[recipe.optimiser]
-    optimiser = kind(model.parameters(), lr=hyper.learning_rate, weight_decay=recipe.weight_decay, fused=True)
+    """The optimiser of these parameters and its schedule over all steps, for m rows."""
+    kinds: dict[str, tuple[Any, dict[str, Any]]] = {
+        "adam": (torch.optim.Adam, {"fused": True}),
+        "adamw": (torch.optim.AdamW, {"fused": True}),
+        "rmsprop": (torch.optim.RMSprop, {}),
+        "sgd": (torch.optim.SGD, {"fused": True, "momentum": MOMENTUM}),
+    }
+    kind, options = kinds[recipe.optimiser]
+    optimiser = kind(parameters, lr=hyper.learning_rate, weight_decay=recipe.weight_decay, **options)
     steps = recipe.epochs * batch_count(m, recipe.batch)
     return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: rate(step, steps, recipe))
 

@@ -139,7 +139,7 @@ def _begin(x: Tensor, hyper: Hyper, recipe: Recipe, seeds: Sequence[int]) -> tup
     for seed in seeds:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            networks.append(MLP(x.shape[1], hyper.neurons, hyper.dropout))
+            networks.append(mlp.draw_weights(MLP(x.shape[1], hyper.neurons, hyper.dropout), recipe.first_weights))
             parts.append(mlp.holdout(len(x), recipe.validation))
             generators.append(torch.Generator())
             generators[-1].set_state(torch.get_rng_state())
@@ -152,7 +152,7 @@ def _train(stack: Stack, draws: Draws, x: Tensor, y: Tensor, hyper: Hyper, recip
     loss = _loss(y[draws.learn], hyper, recipe)
     for value in stack.weights.values():
         value.requires_grad_(True)
-    optimiser, scheduler = _optimiser(stack, hyper, recipe, draws.learn.shape[1])
+    optimiser, scheduler = mlp.optimiser_for(stack.weights.values(), hyper, recipe, draws.learn.shape[1])
     best, kept = torch.full((len(stack),), math.inf), _copy(stack)
     for _ in range(recipe.epochs):
         _epoch(stack, loss, draws, x, y, recipe, optimiser, scheduler)
@@ -180,16 +180,6 @@ def _loss(y: Tensor, hyper: Hyper, recipe: Recipe) -> Loss:
     shift, scale = [unit.shift for unit in output], [unit.scale for unit in output]
     units = [torch.tensor(column)[:, None] for column in (shift, scale, measure)]
     return Loss(units[0], units[1], units[2], hyper.huber)
-
-
-def _optimiser(
-    stack: Stack, hyper: Hyper, recipe: Recipe, m: int
-) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LambdaLR]:
-    """Adam works number by number: over stacked parameters it does to each replicate what it would do alone."""
-    kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[recipe.optimiser]
-    optimiser = kind(stack.weights.values(), lr=hyper.learning_rate, weight_decay=recipe.weight_decay, fused=True)
-    steps = recipe.epochs * mlp.batch_count(m, recipe.batch)
-    return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: mlp.rate(step, steps, recipe))
 
 
 def _epoch(
