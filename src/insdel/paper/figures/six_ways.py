@@ -20,7 +20,7 @@ def six_attributions(attributions: Mapping[str, ArrayLike], names: Sequence[str]
 
     attributions : {method: (features,)}, each panel with a scale of its own
     """
-    figure, axes = panels_grid(1, len(attributions), 11.5, 0.32 * len(names) + 1.2, sharey=True)
+    figure, axes = panels_grid(1, len(attributions), 9.5, 0.3 * len(names) + 1.2, sharey=True)
     places = np.arange(len(names))
     for panel, (title, values) in zip(axes[0], attributions.items(), strict=True):
         heights = np.asarray(values, dtype=float)
