@@ -12,7 +12,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules={"chance", "examples", "paper", "plots", "policies", "stats"},
     submod_attrs={
-        "attribution": ["METHODS", "explain"],
+        "attribution": ["METHODS", "estimate_shapley", "explain"],
         "comparison": ["compare"],
         "curves": ["abc", "auc", "auc_trapezoid", "auc_unit", "aul", "curve", "order"],
         "errors": ["UserError"],

@@ -13,6 +13,8 @@ import numpy as np
 
 from insdel.attribution import binary, deeplift, exact, gradients, kernel, lime, orders
 from insdel.attribution.coalitions import given
+from insdel.attribution.kernel import Estimate as Estimate
+from insdel.attribution.kernel import estimate_shapley as estimate_shapley
 from insdel.attribution.registry import Method, check_options, find, resolve
 from insdel.evaluate import (
     Array,

@@ -1,27 +1,32 @@
-"""Kernel SHAP with x′ as its only background point: exact, or by regression on sampled subsets.
+"""Kernel SHAP with x′ as its only background point: exact, or estimated from some subsets.
 
 Shapley values minimise Σ_S w(|S|) (f(S) − f(∅) − Σ_{j∈S} A_j)² subject to Σ A_j = f(x′) − f(x), with
-w(s) = (d − 1) / (C(d, s) s (d − s)). Over all subsets that is the exact value; over some it is an
-estimate. Subsets come in pairs S and its complement: as w is symmetric, only the differences
-h = (f(S) − f(Sᶜ)) / 2 then matter, to be fitted by Σ ±A_j / 2.
+w(s) = (d − 1) / (C(d, s) s (d − s)). Over all subsets that is the exact value. From some subsets, always
+together with their complements, they are estimated by regression on odd functions (`insdel.attribution.odd`);
+what that leaves over of a large budget goes to the weighted regression above.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from itertools import combinations, islice
-from math import comb
+from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from insdel.attribution.coalitions import Group, choose, coalition_values, groups
+from insdel.attribution.coalitions import Group, choose, coalition_values, count_of_size, draw_subsets, groups
 from insdel.attribution.exact import shapley
-from insdel.evaluate import Model, Pairs, float64
+from insdel.attribution.odd import LARGEST, Odd, odd_subsets
+from insdel.errors import UserError
+from insdel.evaluate import Array, Model, Pairs, Points, float64
 from insdel.lattice import MAX_FEATURES
+from insdel.seeds import Seed, pair_seeds
 
-LISTED = 2**17  # subsets of one size
+
+class Estimate(NamedTuple):
+    """Shapley values and their standard errors, (n,) or (pairs, n) each; the error is 0 where they are exact."""
+
+    values: Array
+    error: Array
 
 
 def kernel_shap(
@@ -30,7 +35,7 @@ def kernel_shap(
     *,
     samples: int | None = None,
     max_features: int = MAX_FEATURES,
-    seed: int = 0,
+    seed: Seed = 0,
     chunk: int | None = None,
     progress: bool | None = False,
 ) -> Tensor:
@@ -38,29 +43,57 @@ def kernel_shap(
 
     By default exact, from 2ᵈ evaluations for d differing features, up to `max_features` of them.
     With `samples`, the paper's 120,000 say, pairs for which 2ᵈ is no more than that are still
-    exact; for the others that many subsets, in pairs of complements, are drawn by `seed` and fitted.
+    exact; for the others that many subsets, in pairs of complements, are drawn by `seed`, the same
+    for all pairs with equally many differing features. `estimate_shapley` tells their standard errors.
     """
+    if samples is not None:
+        return _estimate(f, pairs, samples, seed, chunk, progress)[0]
+    d = int(pairs.differing().sum(dim=1).max())
+    _check_exact(d, max_features)
+    return shapley(f, pairs, d, chunk, progress).cpu()
+
+
+def estimate_shapley(
+    f: Model, x: Points, reference: Points, samples: int, *, seed: int = 0, chunk: int | None = None
+) -> Estimate:
+    """Shapley values from `samples` evaluations per pair, with standard errors.
+
+    The values are those of ``explain("kernel_shap", ..., samples=samples)``. An interval of two errors to
+    either side holds the exact value for about 95 of 100 features (chapter 17 counts).
+
+    Parameters
+    ----------
+    x, reference : (n,) or (pairs, n)
+    samples : evaluations of f per pair, at least 2d + 2 for d differing features; with 2ᵈ or more all is exact
+    """
+    pairs = Pairs.of(x, reference)
+    values, error = _estimate(f, pairs, samples, seed, chunk, False)
+    return Estimate(pairs.restore(values), pairs.restore(error))
+
+
+def _estimate(
+    f: Model, pairs: Pairs, samples: int, seed: Seed, chunk: int | None, progress: bool | None
+) -> tuple[Tensor, Tensor]:
+    """Values and standard errors, (pairs, n) each."""
     d = pairs.differing().sum(dim=1).cpu()
-    sampled = torch.zeros_like(d, dtype=torch.bool)
-    if samples is None:
-        _check_exact(int(d.max()), max_features)
-    else:
-        sampled = d > max(samples, 1).bit_length() - 1
-        _check_samples(samples, int(d[sampled].max()) if sampled.any() else 0)
-    result = torch.zeros(len(pairs), pairs.n, dtype=torch.float64)
+    sampled = d > max(samples, 1).bit_length() - 1
+    _check_samples(samples, int(d[sampled].max()) if sampled.any() else 0)
+    values, error = torch.zeros(2, len(pairs), pairs.n, dtype=torch.float64)
     if not sampled.all():
         exact = torch.nonzero(~sampled)[:, 0]
-        result[exact] = shapley(f, choose(pairs, exact), int(d.max()), chunk, progress).cpu()
-    generator = np.random.default_rng(seed)
-    for group in groups(pairs, torch.nonzero(sampled)[:, 0], (samples or 0) // 2):
-        masks, weights = sample_subsets(len(group.index), group.d, samples or 0, generator)
-        result[group.index] = group.spread(_fit(f, group, masks, weights, chunk, progress)).cpu()
-    return result
+        values[exact] = shapley(f, choose(pairs, exact), int(d.max()), chunk, progress).cpu()
+    seeds = torch.from_numpy(pair_seeds(seed, len(pairs))[:, 0])  # what comes after would be a pair's own
+    for common in seeds[sampled].unique().tolist():
+        index = torch.nonzero(sampled & (seeds == common))[:, 0]
+        for group in groups(pairs, index, max(1, samples // pairs.n)):
+            found = _from_subsets(f, group, samples, common, chunk, progress)
+            values[group.index], error[group.index] = (group.spread(part) for part in found)
+    return values, error
 
 
 def _check_exact(d: int, limit: int) -> None:
     if d > limit:
-        raise ValueError(
+        raise UserError(
             f"exact Kernel SHAP needs 2**{d} evaluations for {d} differing features; the limit is 2**{limit}. "
             f"Pass samples=... to estimate it, or raise max_features."
         )
@@ -68,70 +101,62 @@ def _check_exact(d: int, limit: int) -> None:
 
 def _check_samples(samples: int, d: int) -> None:
     if samples < 2 * d + 2 or samples < 1:
-        raise ValueError(
+        raise UserError(
             f"Kernel SHAP needs at least {max(1, 2 * d + 2)} samples for {d} differing features, "
             f"but samples is {samples}."
         )
 
 
-def sample_subsets(pairs: int, d: int, samples: int, generator: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """One subset of each complementary pair, (pairs, m, d), and its weight, (m,); 2m + 2 ≤ samples.
+def _from_subsets(
+    f: Model, group: Group, samples: int, seed: int, chunk: int | None, progress: bool | None
+) -> tuple[Tensor, Tensor]:
+    """Values and standard errors, (pairs, d) each, from one set of subsets for all pairs of a group."""
+    if samples // 2 <= LARGEST:
+        masks = odd_subsets(group.d, samples, seed)
+        return Odd.fit(_half_differences(f, group, masks, chunk, progress), masks).values_and_errors()
+    masks, weights, missing = sample_subsets(group.d, samples, seed)
+    y = _half_differences(f, group, masks, chunk, progress)
+    fitted = Odd.fit(y[:, :LARGEST], masks[:LARGEST])
+    values, error = fitted.values_and_errors(own=False)  # the same fit as predicts
+    more, more_error = _regress(y - fitted.predict(masks), masks, weights, missing)
+    # at the subsets that were fitted nothing is left over, so that few others change little, and many replace the fit
+    return values + more, torch.hypot(error * (LARGEST / len(masks)), more_error)
 
-    The smallest sizes, which weigh most, are taken whole as long as they cost no more than their
-    share of the samples (size 1 always: then the regression has one solution). The rest is drawn at
-    random, of each size as many as its weight asks for.
+
+def _half_differences(f: Model, group: Group, masks: Tensor, chunk: int | None, progress: bool | None) -> Tensor:
+    """(f(S) − f(Sᶜ)) / 2 of every pair for the subsets S, (m, d); (pairs, m)."""
+    both = torch.cat([masks, ~masks]).expand(len(group.index), -1, -1)
+    there, back = coalition_values(f, group, both, chunk, progress).cpu().chunk(2, dim=1)
+    return (there - back) / 2
+
+
+def sample_subsets(d: int, samples: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """One subset of each complementary pair, (m, d), the empty one first; its weight; what is missing of its size.
+
+    Sizes as Kernel SHAP weighs them: the smallest, which weigh most, are whole as far as the samples
+    go, the others drawn, of each size as many as its weight asks for. The empty subset has no weight. 2m ≤ samples.
     """
-    mass = {s: (1 if 2 * s == d else 2) * (d - 1) / (s * (d - s)) for s in range(1, d // 2 + 1)}
-    left, parts, weights = (samples - 2) // 2, [], []
-    while mass:
-        s = min(mass)
-        count = _count(d, s)
-        if s > 1 and count > left * mass[s] / sum(mass.values()):
-            break
-        parts.append(_all_of_size(d, s).expand(pairs, -1, -1))
-        weights += [mass.pop(s) / count] * count
-        left -= count
-    if mass and left:
-        upper = np.cumsum(list(mass.values())) / sum(mass.values())
-        chosen = np.searchsorted(upper[:-1], (np.arange(left) + 0.5) / left)
-        for s, count in zip(mass, np.bincount(chosen, minlength=len(mass)), strict=True):
-            parts.append(_draw(pairs, d, s, int(count), generator))
-        weights += [sum(mass.values()) / left] * left
-    return torch.cat(parts, dim=1), torch.tensor(weights, dtype=torch.float64)
+    mass = {s: (d - 1) / (s * (d - s)) for s in range(1, d)}
+    masks = draw_subsets(d, (samples - 2) // 2, mass, seed)
+    size = masks.sum(dim=1)
+    count = torch.bincount(size, minlength=d // 2 + 1)
+    sizes = range(1, d // 2 + 1)
+    both = torch.tensor([0.0, *(mass[s] * (2 if 2 * s < d else 1) for s in sizes)], dtype=torch.float64)
+    missing = 1 - count / torch.tensor([1.0, *(float(count_of_size(d, s)) for s in sizes)], dtype=torch.float64)
+    drawn = missing > 0
+    each = torch.where(drawn, both[drawn].sum() / count[drawn].sum(), both / count)
+    return masks, each[size], missing[size]
 
 
-def _count(d: int, s: int) -> int:
-    """Number of subsets of size s, of which one of two complements is counted."""
-    return comb(d, s) // (2 if 2 * s == d else 1)
+def _regress(y: Tensor, masks: Tensor, weights: Tensor, missing: Tensor) -> tuple[Tensor, Tensor]:
+    """Fit half-differences y, (pairs, m), by Σ ±A_j / 2 with Σ A_j = 0; A and standard errors, (pairs, d) each.
 
-
-@lru_cache(maxsize=32)
-def _all_of_size(d: int, s: int) -> Tensor:
-    """All subsets of size s, (count, d); in dictionary order the first half of size d / 2 has no complements."""
-    members = torch.tensor(list(islice(combinations(range(d), s), _count(d, s))))
-    return torch.zeros(len(members), d, dtype=torch.bool).scatter_(1, members, True)
-
-
-def _draw(pairs: int, d: int, s: int, count: int, generator: np.random.Generator) -> Tensor:
-    """Random subsets of size s, (pairs, count, d), each at most once as long as they can be listed."""
-    if _count(d, s) > LISTED:  # so many that the same one rarely comes twice
-        return torch.from_numpy(generator.random((pairs, count, d), dtype=np.float32).argsort(axis=2) < s)
-    keys = generator.random((pairs, _count(d, s)), dtype=np.float32)
-    return _all_of_size(d, s)[torch.from_numpy(np.argpartition(keys, min(count, keys.shape[1] - 1), axis=1)[:, :count])]
-
-
-def _fit(
-    f: Model, group: Group, masks: Tensor, weights: Tensor, chunk: int | None, progress: bool | None
-) -> Tensor:
-    """Solve the weighted regression with its constraint, (pairs, d)."""
-    ends = torch.tensor([[[False] * group.d, [True] * group.d]]).expand(len(masks), -1, -1)
-    values = coalition_values(f, group, torch.cat([ends, masks, ~masks], dim=1), chunk, progress)
-    total = values[:, 1] - values[:, 0]
-    there, back = values[:, 2:].chunk(2, dim=1)
-    signs, weights = float64(masks.to(values.device)) - 0.5, weights.to(values.device)[None, :, None]
-    gram = (signs * weights).transpose(1, 2) @ signs
-    right = (signs * weights).transpose(1, 2) @ ((there - back) / 2)[:, :, None]
-    ones = torch.ones_like(right)
-    free, slope = torch.linalg.solve(gram, torch.cat([right, ones], dim=2)).split(1, dim=2)
-    excess = (free.sum(dim=1) - total[:, None]) / slope.sum(dim=1)
-    return (free - slope * excess[:, :, None])[:, :, 0]
+    Only subsets of sizes of which some are missing, as a share of all, make it uncertain.
+    """
+    signs = float64(masks) - 0.5
+    lower = torch.linalg.cholesky((signs * weights[:, None]).T @ signs)
+    free = torch.cholesky_solve((signs * weights[:, None]).T, lower)  # (d, m): A as a function of y, but for the sum
+    slope = torch.cholesky_solve(torch.ones(len(free), 1, dtype=free.dtype), lower)
+    free = free - slope * (free.sum(dim=0) / slope.sum())
+    values = y @ free.T
+    return values, ((missing * (y - values @ signs.T) ** 2) @ (free.T**2)).sqrt()
