@@ -1,6 +1,7 @@
 # Two commands matter: `make book` and `make test`. Each sets up .venv by itself.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PROFILE ?= quick
+JOBS ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
 # the paper's picture: layer integrated gradients over 300 noisy baselines, six references
@@ -29,7 +30,7 @@ test: $(READY)  ## style, types and tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 bench: $(READY)  ## side by side with shap, shapiq and captum, as ratios
 	$(BIN)/python benchmarks/bench.py

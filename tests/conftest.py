@@ -12,6 +12,8 @@ import pytest
 import torch
 
 ROOT = Path(__file__).resolve().parents[1]
+if "PYTEST_XDIST_WORKER" in os.environ:
+    torch.set_num_threads(1)  # the processes share the cores
 
 HEADER = """---
 jupytext:
@@ -153,10 +155,20 @@ def make_tiny_book(root: Path) -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests in a browser a second try: events can be late on a busy machine. Nothing else gets one."""
+    """Order the tests, and give those in a browser a second try: events can be late on a busy machine.
+
+    Two processes share the tests, a file at a time. All that need the real book, which takes longest, come first and
+    stay in one process, so that it is built once.
+    """
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=1))
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+    items.sort(key=lambda item: _group(item) != "real book")
+
+
+def _group(item: pytest.Item) -> str:
+    return "real book" if "real_book" in getattr(item, "fixturenames", ()) else item.path.name
 
 
 @pytest.fixture
