@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from conftest import ROOT, insdel, make_tiny_book
 
 from insdel.book.build import launch_options, publish, typeset
-from insdel.book.cache import chapter_key, folder_hash, surroundings
+from insdel.book.cache import chapter_key, folder_hash, package_graph, surroundings
 from insdel.book.chapters import list_chapters
 
 
@@ -73,7 +73,7 @@ def test_failures_leave_the_old_book(book: Path, package: Path) -> None:
         source.write_text(good + "\n```{code-cell} ipython3\nlost = 1\nlost / 0\n```\n", encoding="utf-8")
         failed = build(book, package)
         assert failed.returncode == 1
-        told = "01_add.md, code cell 5 failed:\n    lost = 1\n    lost / 0\n  ZeroDivisionError: division by zero"
+        told = "01_add.md, code cell 6 failed:\n    lost = 1\n    lost / 0\n  ZeroDivisionError: division by zero"
         assert told in failed.stderr
         assert "Traceback" not in failed.stderr
         source.write_text(good + "\nSee {ref}`nowhere`.\n", encoding="utf-8")
@@ -84,38 +84,36 @@ def test_failures_leave_the_old_book(book: Path, package: Path) -> None:
     assert folder_hash(book / "build" / "book") == before
 
 
-def test_unchanged_chapters_are_not_run_again_and_edited_code_runs_all(book: Path, package: Path) -> None:
+def test_edited_code_runs_the_chapters_that_use_it(book: Path, package: Path) -> None:
+    for name in ("lattice", "plots"):  # used by neither, and by the one that draws
+        code = package / "insdel" / f"{name}.py"
+        code.write_text(code.read_text(encoding="utf-8") + "\n# one more line\n", encoding="utf-8")
     again = build(book, package)
     assert again.returncode == 0, again.stderr
-    assert "01_add: unchanged" in again.stdout and "02_draw: unchanged" in again.stdout
-    code = package / "insdel" / "book" / "twins.py"
-    code.write_text(code.read_text(encoding="utf-8") + "\n# one more line\n", encoding="utf-8")
-    edited = build(book, package, "--jobs", "1")
-    assert edited.returncode == 0, edited.stderr
-    assert "unchanged" not in edited.stdout and "2 chapters in" in edited.stdout
+    assert "01_add: unchanged" in again.stdout and "02_draw: unchanged" not in again.stdout
 
 
 def test_each_part_of_the_key_counts(tiny_book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chapter, other = list_chapters(tiny_book)
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "downloads"))
     monkeypatch.delenv("INSDEL_DATA", raising=False)
-    common = surroundings(tiny_book)
+    common, graph = surroundings(tiny_book), package_graph()
     assert common["data"] == "none None None"
-    keys = [chapter_key(chapter, {}, common), chapter_key(other, {}, common)]
-    keys.append(chapter_key(chapter, {"count": 1}, common))
+    keys = [chapter_key(chapter, {}, common, graph), chapter_key(other, {}, common, graph)]
+    keys.append(chapter_key(chapter, {"count": 1}, common, graph))
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "rows.csv").write_text("1", encoding="utf-8")
     monkeypatch.setenv("INSDEL_DATA", str(tmp_path / "data"))
-    keys.append(chapter_key(chapter, {}, surroundings(tiny_book)))
+    keys.append(chapter_key(chapter, {}, surroundings(tiny_book), graph))
     (tmp_path / "data" / "rows.csv").write_text("2", encoding="utf-8")
-    keys.append(chapter_key(chapter, {}, surroundings(tiny_book)))
+    keys.append(chapter_key(chapter, {}, surroundings(tiny_book), graph))
     (tiny_book / "results").mkdir()
     (tiny_book / "results" / "table.csv").write_text("1", encoding="utf-8")
-    keys.append(chapter_key(chapter, {}, surroundings(tiny_book)))
+    keys.append(chapter_key(chapter, {}, surroundings(tiny_book), graph))
     chapter.source.write_text(chapter.source.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    keys.append(chapter_key(chapter, {}, surroundings(tiny_book)))
+    keys.append(chapter_key(chapter, {}, surroundings(tiny_book), graph))
     assert len(set(keys)) == len(keys)
-    assert keys[-1] == chapter_key(chapter, {}, surroundings(tiny_book))
+    assert keys[-1] == chapter_key(chapter, {}, surroundings(tiny_book), graph)
 
 
 def test_publishing_replaces_the_old_pages(tmp_path: Path) -> None:

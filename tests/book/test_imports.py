@@ -1,73 +1,85 @@
-"""What may import what, and what a bare import loads."""
+"""The import graph: which chapters an edit of the package runs again."""
 
 from __future__ import annotations
 
-import ast
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
 
-HEAVY = {"torch", "matplotlib", "pandas", "sympy", "scipy", "captum", "shap", "papermill", "sklearn"}
+from insdel.book.chapters import list_chapters
+from insdel.book.imports import Graph
+
+TEXTS = {chapter.name[3:]: chapter.source.read_text(encoding="utf-8") for chapter in list_chapters(ROOT)}
 
 
-def loaded(code: str) -> set[str]:
-    """Which top-level modules a fresh process has loaded after running this code."""
-    show = "import sys; print(' '.join({name.split('.')[0] for name in sys.modules}))"
-    done = subprocess.run([sys.executable, "-c", f"{code}\n{show}"], check=True, capture_output=True, text=True)
-    return set(done.stdout.splitlines()[-1].split())
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("graph") / "insdel"
+    shutil.copytree(ROOT / "src" / "insdel", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def changed_by(package: Path, file: str) -> set[str]:
+    """The chapters whose hash of the code changes when a line is added to a file."""
+    path, graph = package / file, Graph(package)
+    before = {name: graph.hash(graph.of_chapter(text)) for name, text in TEXTS.items()}
+    path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    return {name for name, text in TEXTS.items() if graph.hash(graph.of_chapter(text)) != before[name]}
+
+
+def test_an_edited_exercise_runs_one_chapter(package: Path) -> None:
+    assert changed_by(package, "course/exercises/walk.py") == {"exercises"}
+
+
+def test_the_lattice_runs_those_that_use_it(package: Path) -> None:
+    changed = changed_by(package, "lattice.py")
+    assert {"shuffle", "shapley_is_not_best", "bangalore", "best_order"} <= changed and "data" not in changed
+
+
+def test_what_all_chapters_go_through_runs_all(package: Path) -> None:
+    assert changed_by(package, "book/run.py") == set(TEXTS)
+    assert changed_by(package, "book/build.py") == set()
+
+
+def test_data_of_the_package_counts(package: Path) -> None:
+    changed = changed_by(package, "paper/data/bangalore.json")
+    assert {"data", "bangalore"} <= changed and "walk" not in changed
+
+
+def test_the_graph_knows_at_least_what_python_loads() -> None:
+    """Whatever the first cells of a chapter really import of the package, the graph names."""
+    graph = Graph(ROOT / "src" / "insdel")
+    for name in ("walk", "bangalore", "your_own"):
+        cells = TEXTS[name].split("```{code-cell} ipython3\n")[4]  # the imports
+        source = cells.split("```")[0]
+        code = f"import sys\n{source}\nprint(*[m for m in sys.modules if m.split('.')[0] == 'insdel'])"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        loaded = set(done.stdout.split()) & set(graph.files)
+        unused = graph.closure(graph.lazy["insdel.paper.figures"].values())  # figures that other chapters draw
+        assert loaded - unused <= graph.of_chapter(TEXTS[name]) | set(graph.lazy), name
+        assert len(loaded - unused) > 3
 
 
 @pytest.mark.parametrize(
-    "code",
+    ("source", "found"),
     [
-        "import insdel",
-        "from insdel.book import cli\ntry:\n    cli.main(['--help'])\nexcept SystemExit:\n    pass",
+        ("import insdel\ninsdel.curve", "insdel.curves"),
+        ("import insdel as i\ni.policies.average", "insdel.policies"),
+        ("import insdel\nhelp(insdel)", "insdel.lattice"),  # handed on as a whole: all of it
+        ("import insdel\ninsdel.paper.table('x')", "insdel.paper.printed"),
+        ("def f():\n    from insdel.paper import figures\n    figures.walk", "insdel.paper.figures.theory"),
+        ("from insdel import explain", "insdel.attribution"),
+        ("name = 'insdel.course.grading'", "insdel.course.grading"),
     ],
 )
-def test_nothing_heavy_is_loaded_before_it_is_needed(code: str) -> None:
-    assert not loaded(code) & HEAVY
+def test_forms_of_imports(source: str, found: str) -> None:
+    assert found in Graph(ROOT / "src" / "insdel").imports(source)
 
 
-def test_the_library_loads_no_tool_of_the_book_or_the_theory() -> None:
-    code = "import insdel\nfor name in dir(insdel):\n    name == 'paper' or getattr(insdel, name)"
-    assert not loaded(code) & {"papermill", "jupytext", "sympy", "IPython", "nbformat", "optuna"}
-
-
-def test_importing_a_module_does_not_hide_the_function_of_that_name() -> None:
-    code = "import insdel.comparison, insdel.curves, insdel.lattice, insdel, inspect\n" \
-           "assert inspect.isfunction(insdel.compare) and inspect.isfunction(insdel.curve)"  # fmt: skip
-    loaded(code)
-
-
-def test_no_chapter_imports_a_private_name() -> None:
-    private = []
-    for path in sorted((ROOT / "notebooks").glob("[0-9]*.md")):
-        for block in path.read_text(encoding="utf-8").split("```{code-cell}")[1:]:
-            lines = block.split("```")[0].splitlines()
-            private += [f"{path.name}: {line}" for line in lines if "import" in line and " _" in line and "insdel" in line]
-    assert not private
-
-
-def test_imports_inside_functions_hide_no_cycle() -> None:
-    """A module that is imported inside a function of another room's module would be allowed at its top, too."""
-    import grimp
-
-    graph = grimp.build_graph("insdel")
-    rank = {"book": 3, "own": 2, "course": 2, "paper": 1}
-    for path in sorted((ROOT / "src" / "insdel").rglob("*.py")):
-        module = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
-        lazy = [
-            node
-            for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            if isinstance(function, ast.FunctionDef)
-            for node in ast.walk(function)
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("insdel")
-        ]
-        for node in lazy:
-            assert node.module is not None
-            theirs, ours = (name.split(".")[1] if "." in name else "" for name in (node.module, module))
-            assert rank.get(theirs, 0) <= rank.get(ours, 0), f"{module} imports {node.module}"
-            if node.module in graph.modules:
-                assert not graph.chain_exists(node.module, module), f"{module} ⇄ {node.module}"
+def test_a_cell_that_cannot_be_read_depends_on_everything() -> None:
+    graph = Graph(ROOT / "src" / "insdel")
+    assert graph.of_chapter("```{code-cell} ipython3\nif (:\n```\n") == set(graph.files)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
+from running import run_cells
 
-from insdel.book.chapters import find_chapter, list_chapters, profile_values, tagged
-from insdel.book.parameters import check_values
+from insdel.book.chapters import find_chapter, list_chapters
 
 CHAPTER = find_chapter(list_chapters(ROOT), "your_own")
 NETWORK = """
@@ -27,19 +26,7 @@ def price(columns):
 
 
 def run(**values: object) -> dict:
-    """What the chapter's cells leave behind, run in this process with the smoke profile and these values."""
-    notebook = CHAPTER.read()
-    parameters = CHAPTER.parameters()
-    chosen = {name: parameter.default for name, parameter in parameters.items()}
-    chosen |= profile_values(ROOT, CHAPTER, "smoke") | check_values(parameters, values)
-    first = tagged(notebook, "parameters")
-    assert first is not None
-    there: dict = {**chosen, "__name__": "chapter"}
-    sources = [cell.source for cell in notebook.cells[first + 1 :] if cell.cell_type == "code"]
-    with plt.rc_context(), pd.option_context("display.max_colwidth", 50):  # what it sets is its own
-        for source in sources:
-            exec(compile(source, CHAPTER.source.name, "exec"), there)
-    return there
+    return run_cells(CHAPTER, **values)
 
 
 @pytest.fixture

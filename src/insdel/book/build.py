@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from insdel.book.cache import chapter_key, surroundings
+from insdel.book.cache import chapter_key, package_graph, surroundings
 from insdel.book.chapters import Chapter, list_chapters, profile_values, toc_files
 from insdel.book.pages.status import status_page
 from insdel.book.parameters import check_values
@@ -92,11 +92,11 @@ def run_chapters(
     say: Say = print,
 ) -> dict[str, Path]:
     """Return the executed notebook of each chapter, from the cache where nothing has changed."""
-    common = surroundings(root)
+    common, graph = surroundings(root), package_graph()
     keep = root / "build" / "cache"
     keep.mkdir(parents=True, exist_ok=True)
     chapters = list(chapters)
-    paths = {c.name: keep / f"{c.name}-{chapter_key(c, values[c.name], common)}.ipynb" for c in chapters}
+    paths = {c.name: keep / f"{c.name}-{chapter_key(c, values[c.name], common, graph)}.ipynb" for c in chapters}
     for path in paths.values():
         if path.is_file() and not _is_whole(path):
             say(f"{path.name} in the cache is damaged: dropped, its chapter runs again")

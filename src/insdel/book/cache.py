@@ -1,4 +1,4 @@
-"""What an executed chapter depends on, as one hash: text, parameters, code, data, results, versions."""
+"""What an executed chapter depends on, as one hash: text, parameters, the modules it uses, data, results, versions."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from insdel.book.chapters import Chapter
+from insdel.book.imports import Graph
 from insdel.paper import data
 
 
@@ -28,20 +29,25 @@ def folder_hash(folder: Path) -> str:
     return total.hexdigest()
 
 
+def package_graph() -> Graph:
+    """The import graph of this very package."""
+    return Graph(Path(__file__).resolve().parents[1])
+
+
 def surroundings(root: Path) -> dict[str, str]:
     """Return the hashes of all that is common to the chapters: change one and every chapter runs again."""
     named = os.environ.get("INSDEL_DATA")
     downloaded = [str(entry["sha256"]) for entry in data.available()]
     installed = sorted(f"{dist.name} {dist.version}" for dist in distributions())
     return {
-        "code": folder_hash(Path(__file__).resolve().parents[1]),
         "data": " ".join([folder_hash(Path(named)) if named else "none", *downloaded]),
         "results": folder_hash(root / "results"),
         "versions": "\n".join([platform.python_version(), platform.machine(), *installed]),
     }
 
 
-def chapter_key(chapter: Chapter, values: Mapping[str, Any], common: Mapping[str, str]) -> str:
+def chapter_key(chapter: Chapter, values: Mapping[str, Any], common: Mapping[str, str], graph: Graph) -> str:
     """Return the hash under which the executed chapter is kept."""
-    parts = [chapter.name, chapter.source.read_text(encoding="utf-8"), values, common]
+    text = chapter.source.read_text(encoding="utf-8")
+    parts = [chapter.name, text, values, common, graph.hash(graph.of_chapter(text))]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]

@@ -1,0 +1,51 @@
+"""Every parameter of every chapter, at the ends of its range and at an odd value, every cell to the end.
+
+There are hundreds of cases: an ordinary run takes those whose turn it is today, `make test-all` takes them all.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+
+import pytest
+from conftest import ROOT
+from running import run_cells
+
+from insdel.book.chapters import Chapter, list_chapters
+
+PARTS = 50
+SLOW = {  # in range, but hours of work even at smoke sizes; what is tried instead
+    ("images", "step"): {1: 5000},
+    ("images", "network"): {"b0": None},  # its weights are a download
+}
+ABSENT = ["real", "cuda"]  # what a machine may not have
+
+
+def cases() -> list[tuple[Chapter, str, object]]:
+    """(chapter, parameter, value), all of them."""
+    found = []
+    for chapter in list_chapters(ROOT):
+        for name, parameter in chapter.parameters().items():
+            instead = SLOW.get((chapter.name[3:], name), {})
+            for value in parameter.range.samples():
+                value = instead.get(value, value) if isinstance(value, str | int) else value
+                if value not in ABSENT and (value is not None or parameter.default is None):
+                    found.append((chapter, name, value))
+    return found
+
+
+CASES = cases()
+TURN = date.today().toordinal() % PARTS
+CHOSEN = CASES if os.environ.get("INSDEL_ALL") else CASES[TURN::PARTS]
+
+
+def values_of(chapter: Chapter, name: str, value: object) -> dict[str, object]:
+    """What is set: tables and figures show the run itself, as for anybody who changes a parameter."""
+    live = {"evidence": "live"} if "evidence" in chapter.parameters() else {}
+    return {**live, name: value}
+
+
+@pytest.mark.parametrize(("chapter", "name", "value"), CHOSEN, ids=lambda part: getattr(part, "name", str(part)[:40]))
+def test_the_chapter_runs(chapter: Chapter, name: str, value: object) -> None:
+    run_cells(chapter, **values_of(chapter, name, value))
