@@ -1,0 +1,151 @@
+"""The search for the authors' training, and the learning curve, at the size of a toy."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import insdel
+from insdel.evaluate import predict
+from insdel.paper import printed
+from insdel.paper.data import simulate_cern
+from insdel.paper.networks.mlp import Hyper
+from insdel.paper.studies import forensics, learning_curve
+
+CHOICE = {**{name: options[0] for name, options in forensics.SPACE.items()}, "seen": 2_000}
+
+
+@pytest.fixture(scope="module")
+def events():
+    """Simulated events in place of genuine ones, few."""
+    rows = simulate_cern.simulate(520, 3)
+    features, y = rows.drop(columns="M").to_numpy(), rows["M"].to_numpy(np.float32)
+    mean, scale = features[:200].mean(axis=0), features[:200].std(axis=0)
+    x = ((features - mean) / scale).astype(np.float32)
+    return forensics.Events(x[:200], y[:200], x[200:320], y[200:320], x[320:], y[320:], mean, scale)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setitem(forensics.PAPER, "cern", Hyper((12, 8), dropout=0.1, learning_rate=1e-3))
+    monkeypatch.setattr(forensics, "FULL_ROWS", 320)
+    monkeypatch.setattr(forensics, "SAMPLES", 40)
+
+
+def test_what_steers_and_what_judges_is_every_printed_number_once():
+    table = forensics.print_of_paper()
+    assert len(table) == 3 * 2 * 7 + 6 and table["steers"].sum() == 12
+    assert set(table.query("steers")["method"]) == {"kernel_shap", "random"}
+    assert not table.query("mode == 'correlation'")["steers"].any()
+    first = table.query("policy == 'average' and mode == 'deletion' and method == 'lime'")["value"].item()
+    assert first == 1.420
+    assert not set(forensics.STEERS) & set(forensics.JUDGES)
+    assert {*forensics.STEERS, *forensics.JUDGES} == set(printed.SIX)
+
+
+def test_the_print_itself_is_at_distance_zero_and_one_gev_off_is_one():
+    table = forensics.print_of_paper()
+    assert forensics.distances(table[["policy", "mode", "method", "value"]]) == {
+        "steers": 0.0, "judges": 0.0, "correlations": 0.0
+    }  # fmt: skip
+    off = table.assign(value=table["value"] + np.where(table["steers"], 1.0, np.where(table["mode"] == "correlation", 0.5, -2)))
+    found = forensics.distances(off[["policy", "mode", "method", "value"]])
+    assert found == pytest.approx({"steers": 1.0, "judges": 2.0, "correlations": 0.5})
+
+
+def test_a_choice_becomes_a_training():
+    chosen = {**CHOICE, "seen": 360_000, "batch": 64, "optimiser": "sgd", "clip": math.inf}
+    recipe = forensics.recipe(chosen, 17_979)
+    assert (recipe.epochs, recipe.batch, recipe.optimiser, recipe.warmup) == (20, 64, "sgd", 0.0)
+    assert forensics.recipe(chosen, 1_000_000).epochs == 1
+
+
+def test_the_paper_s_number_is_made_up_with_simulated_events(events):
+    model = forensics.train(events, {**CHOICE, "rows": "paper's number"})
+    assert model.config["rows"] == 320
+    assert forensics.train(events, CHOICE).config["rows"] == 200
+
+
+def test_readings_are_what_compare_measures(events):
+    model = forensics.train(events, CHOICE)
+    reading = forensics.Reading(model, events, pairs=6, samples=40)
+    areas = reading.areas("one_to_one")
+    pairs = insdel.policies.one_to_one(events.x, 0)
+    table = insdel.compare(model, pairs.x[:6], pairs.reference[:6], ["vanilla_grad", "deeplift"])
+    for method in ("vanilla_grad", "deeplift"):
+        for mode in ("insertion", "deletion"):
+            expected = table.query("method == @method and mode == @mode")["abc_per_feature"].to_numpy()
+            assert areas[method, mode].to_numpy() == pytest.approx(expected, abs=1e-4)
+    assert {"lime_raw", "vanilla_grad_raw"} <= set(areas.columns.get_level_values(0))
+
+
+def test_raw_features_give_the_same_predictions_and_other_gradients(events):
+    model = forensics.train(events, CHOICE)
+    raw = forensics.Raw(model, events.mean, events.scale)
+    before = (events.x * events.scale + events.mean).astype(np.float32)
+    assert predict(raw, before) == pytest.approx(predict(model, events.x), abs=1e-3)
+    slope, other = (insdel.explain("vanilla_grad", f, x, x + 1) for f, x in ((model, events.x), (raw, before)))
+    assert other * events.scale == pytest.approx(slope, abs=1e-4)
+
+
+def test_distances_in_raw_units_choose_other_references(events):
+    model = forensics.train(events, CHOICE)
+    chosen = [forensics.Reading(model, events, distance=kind).pick("counterfactual") for kind in ("z-scored", "raw")]
+    assert all((pairs.differing == 16).all() for pairs in chosen)
+    assert not np.array_equal(chosen[0].reference_index, chosen[1].reference_index)
+
+
+def test_a_search_goes_on_where_it_stopped(events, tmp_path, monkeypatch):
+    monkeypatch.setattr(forensics, "AT_RANDOM", 2)
+    monkeypatch.setitem(forensics.SPACE, "seen", (400,))
+    monkeypatch.setitem(forensics.SPACE, "batch", (32, 64))
+    first = forensics.search(tmp_path / "a", 2, events, pairs=4)
+    kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "a").iterdir()}
+    both = forensics.search(tmp_path / "a", 3, events, pairs=4)
+    assert len(first) == 2 and len(both) == 3
+    assert all((tmp_path / "a" / name).stat().st_mtime_ns == time for name, time in kept.items())
+    whole = forensics.search(tmp_path / "b", 3, events, pairs=4)
+    pd.testing.assert_frame_equal(both, whole)
+    assert both["steers"].is_monotonic_increasing
+
+    numbers = forensics.fingerprints(tmp_path / "a")
+    told = forensics.statements(numbers)
+    assert len(told) == 3 and told.dtypes.eq(bool).all()
+    again = forensics.nearest(tmp_path / "a", 1, events, pairs=4)
+    assert again["candidate"].unique().tolist() == [both["candidate"].iloc[0]]
+
+
+def test_a_training_that_diverges_is_kept_as_such(events, tmp_path, monkeypatch):
+    def diverge(*_, **__):
+        raise ValueError("the training diverged")
+
+    monkeypatch.setattr(forensics, "candidate", diverge)
+    found = forensics.search(tmp_path, 1, events)
+    assert math.isnan(found["r2"].item()) and "diverged" in found["failed"].item()
+    assert json.loads((tmp_path / "candidate_0000.json").read_text())["fingerprint"] == []
+
+
+def test_effects_find_the_choice_that_matters():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({name: rng.choice(list(map(str, options)), 80) for name, options in forensics.SPACE.items()})
+    table["steers"] = 3 + 2.0 * (table["optimiser"] == "sgd") + rng.normal(0, 0.1, 80)
+    found = forensics.effects(table).set_index(["choice", "option"])
+    assert found.loc[("optimiser", "sgd"), "effect"] == pytest.approx(2.0, abs=0.1)
+    assert (found.drop("optimiser")["effect"].abs() < 4 * found.drop("optimiser")["se"]).all()
+
+
+def test_the_paper_s_own_numbers_bear_out_its_statements():
+    numbers = forensics.print_of_paper()[["policy", "mode", "method", "value"]].assign(candidate=0, r2=1.0)
+    assert forensics.statements(numbers).loc[0].all()
+
+
+def test_the_learning_curve_is_kept_point_by_point(events, tmp_path, monkeypatch):
+    curve = learning_curve.learning_curve(tmp_path, events, [(100, 0), (0, 120)], pairs=4, seen=400)
+    monkeypatch.setattr(learning_curve, "point", None)  # nothing is computed again
+    again = learning_curve.learning_curve(tmp_path, events, [(100, 0), (0, 120)], pairs=4, seen=400)
+    pd.testing.assert_frame_equal(curve, again)
+    shown = learning_curve.levels(curve)
+    assert shown.index.tolist() == [(100, 0), (0, 120)] and curve["epochs"].unique().tolist() == [4, 3]
+    assert shown["counterfactual", "kernel_shap", "insertion"].notna().all()
