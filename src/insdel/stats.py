@@ -213,6 +213,23 @@ def _correlation(sums: np.ndarray) -> np.ndarray:
     return (xy - x * y / m) / np.sqrt((xx - x * x / m) * (yy - y * y / m))
 
 
+def holm(margins: Any, level: float = 0.05) -> np.ndarray:
+    """Which of k numbers differ from 0 if all of them are judged at once, (k,) booleans: Holm's step-down correction.
+
+    Of k true zeros one or more is called different with a probability of at most `level`.
+
+    Parameters
+    ----------
+    margins : (k,) the numbers in their standard errors
+    """
+    chances = np.array([math.erfc(abs(float(margin)) / math.sqrt(2)) for margin in np.asarray(margins)])
+    order = np.argsort(chances, kind="stable")
+    small = chances[order] <= level / (len(chances) - np.arange(len(chances)))
+    decided = np.zeros(len(chances), dtype=bool)
+    decided[order] = np.logical_and.accumulate(small)
+    return decided
+
+
 def bootstrap_error(
     values: Any, statistic: Callable[[np.ndarray], float], ends: Ends | None = None, draws: int = 400, seed: int = 0
 ) -> Number:

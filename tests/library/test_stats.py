@@ -197,3 +197,11 @@ def test_plus_minus() -> None:
     assert stats.plus_minus(1.2, 0.31, 1) == "1.2\u00a0±\u00a00.3" and stats.plus_minus(float("nan"), 1.0) == ""
     assert stats.plus_minus(0.25, 0.1, 2, "+") == "+0.25\u00a0±\u00a00.10"
     assert stats.plus_minus(2e-9, 1e-9) == "2e-09\u00a0±\u00a01e-09"
+
+
+def test_holm_judges_all_at_once() -> None:
+    assert stats.holm([5.0, -4.0, 0.5]).tolist() == [True, True, False]
+    assert stats.holm([2.1]).tolist() == [True] and not stats.holm([2.1] * 10).any()
+    assert stats.holm([]).tolist() == []
+    noise = np.random.default_rng(0).normal(size=(2000, 20))
+    assert np.mean([stats.holm(row).any() for row in noise]) == pytest.approx(0.05, abs=0.015)

@@ -27,7 +27,7 @@ def areas(**means: float) -> pd.DataFrame:
 
 
 def test_the_best_method_is_on_top_and_references_are_lines() -> None:
-    figure = figures.own_ranking(areas(a=1, b=5, best=7, expected=0), {"a": "A", "best": "the best"}, " (GeV)")
+    figure = figures.own_ranking(areas(a=1, b=5, best=7, expected=0), {"a": "A", "best": "the best"}, unit=" (GeV)")
     insertion, deletion = figure.axes
     assert [label.get_text() for label in insertion.get_yticklabels()] == ["A", "b"]
     assert [label.get_text() for label in deletion.get_yticklabels()] == ["b", "A"]

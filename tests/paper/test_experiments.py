@@ -221,5 +221,47 @@ def test_correlations_and_numbers_of_differing_features():
         "pair": [0, 1, 2] * 2, "method": "kernel_shap", "mode": ["insertion"] * 3 + ["deletion"] * 3,
         "abc_per_feature": [1.0, 2.0, 3.0, 3.0, 2.0, 1.0],
     })  # fmt: skip
-    row = tables.correlations(table, pd.Series([15, 16, 14]))
-    assert row == {"differing": 15.0, "kernel_shap": pytest.approx(-1)}
+    pairs = pd.DataFrame({"pair": range(3), "row": [0, 1, 2], "reference_row": [5, 6, 7], "differing": [15, 16, 14]})
+    row = tables.correlations(table, pairs)
+    assert row == {"differing": 15.0, "kernel_shap": pytest.approx(-1), "kernel_shap se": pytest.approx(0, abs=1e-6)}
+
+
+def one_to_one_table() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Forty pairs walked both ways with the same scores, KS ahead of IG by 1 on average; and who is whose partner."""
+    half = np.random.default_rng(0).normal(3, 1, (40, 4))
+    scores = np.tile(half - [0, 1, 0, 1], (2, 1))
+    keys = [(m, t) for t in ("insertion", "deletion") for m in ("kernel_shap", "integrated_gradients")]
+    table = pd.concat([
+        pd.DataFrame({"pair": range(80), "method": m, "mode": t, "abc_per_feature": scores[:, k]})
+        for k, (m, t) in enumerate(keys)
+    ])  # fmt: skip
+    ends = np.arange(80).reshape(40, 2)
+    rows = np.concatenate([ends, ends[:, ::-1]])
+    return table, pd.DataFrame({"pair": range(80), "row": rows[:, 0], "reference_row": rows[:, 1]})
+
+
+def test_tables_count_shared_points_where_they_are_known():
+    table, pairs = one_to_one_table()
+    sides = ("kernel_shap", "insertion"), ("integrated_gradients", "insertion")
+    naive, known = tables.paired(table, *sides), tables.paired(table, *sides, pairs)
+    assert known["difference"] == naive["difference"] and known["se"] == pytest.approx(np.sqrt(2) * naive["se"])
+    both = tables.both_errors(table, paper.table("bangalore"), pairs)
+    assert both["factor"].to_numpy() == pytest.approx(np.sqrt(2))
+    assert both.loc[("insertion", "Kernel SHAP"), "paper"] == 0.628
+    cells = tables.several({"a": table, "b": table}, paper.table("bangalore"), 6, {"b": pairs})
+    assert cells.loc[("insertion", "Kernel SHAP"), "a"] != cells.loc[("insertion", "Kernel SHAP"), "b"]
+    said = tables.statements(table, {"ahead": sides, "behind": sides[::-1]}, pairs)
+    assert said["verdict"].tolist() == ["holds", "the opposite"] and said["together"].all()
+
+
+def test_lime_is_named_with_its_samples():
+    assert tables.title("lime") == "LIME (25 samples)" and tables.title("kernel_shap") == "Kernel SHAP"
+
+
+def test_means_of_runs_count_shared_points_if_they_are_told():
+    table, pairs = one_to_one_table()
+    run = {"duplicates": "kept", "split": 0, "training": 1}
+    naive = variation.run_means(table.assign(**run))
+    known = variation.run_means(table.assign(**run), pairs.assign(**run))
+    assert (known["se"] / naive["se"]).to_numpy() == pytest.approx(np.sqrt(2)) and len(known) == 6
+    assert known["method"].tolist()[:3] == ["kernel_shap", "integrated_gradients", variation.DIFFERENCE]

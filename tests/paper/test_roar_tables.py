@@ -99,7 +99,7 @@ def test_tables_for_the_page() -> None:
     shown = tables.summary(found)
     small = tables.summary(found.assign(loss=found["loss"] / 10))
     assert list(shown.index) == ["random", "Kernel SHAP, by size"]
-    assert shown.loc["random", 0.5] == "2.00 ± 0.00" and small.loc["random", 0.5] == "0.200 ± 0.000"
+    assert shown.loc["random", 0.5] == "2.00\u00a0±\u00a00.00" and small.loc["random", 0.5] == "0.200\u00a0±\u00a00.000"
     assert shown.loc["random", "bend"].startswith(("+0.00", "-0.00"))
     beside = tables.side_by_side({"a": found, "b": table(kernel_shap=LATE)})
     assert list(beside.index) == ["Kernel SHAP, by size", "random"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,15 +19,18 @@ PER_ROW = 4  # panels beside each other
 MARKERS = "osD^vP*X"
 
 
-def own_ranking(table: pd.DataFrame, titles: Mapping[str, str] | None = None, unit: str = "") -> Figure:
+def own_ranking(
+    table: pd.DataFrame, titles: Mapping[str, str] | None = None, pairs: Any = None, unit: str = ""
+) -> Figure:
     """Mean ABC / n of every method ± 2 standard errors, best on top; lines for the best and the mean of all orders.
 
     Parameters
     ----------
     table : from `compare`
     titles : method → its name on the axis
+    pairs : as for `insdel.summary`
     """
-    rows, titles = summary(table, bootstrap=0), titles or {}
+    rows, titles = summary(table, pairs, bootstrap=0), titles or {}
     figure, panels = panels_row(2, 10.0, 0.36 * rows["method"].nunique() + 1.6)
     for panel, mode in zip(panels, MODES, strict=True):
         part = rows[rows["mode"] == mode].set_index("method")

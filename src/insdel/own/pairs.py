@@ -189,14 +189,17 @@ def walks(
     }
 
 
-def verdicts(table: pd.DataFrame, level: float = 2.0) -> pd.DataFrame:
+def verdicts(table: pd.DataFrame, pairs: policies.Pairs | None = None, level: float = 2.0) -> pd.DataFrame:
     """For each test: is the method with the largest mean ABC really ahead of each other one, pair by pair?
 
+    Parameters
+    ----------
     table : from `compare`
+    pairs : its pairs; without them standard errors are naive
 
     Returns
     -------
-    DataFrame by test, leader and rival: difference, se, in standard errors, verdict
+    DataFrame by test, leader and rival: difference, se, in standard errors, verdict, together (see `tables.statements`)
     """
     rivals = table[~table["method"].isin(REFERENCES)]
     parts = {}
@@ -205,9 +208,9 @@ def verdicts(table: pd.DataFrame, level: float = 2.0) -> pd.DataFrame:
         first, *others = map(str, means.index)
         claims = {tables.title(other): ((first, mode), (other, mode)) for other in others}
         if claims:
-            parts[mode, tables.title(first)] = tables.statements(rows, claims, level)
+            parts[mode, tables.title(first)] = tables.statements(rows, claims, pairs, level)
     names = ["test", "leader", "rival"]
     if not parts:  # one method has no rival
-        columns = ["difference", "se", "in standard errors", "verdict"]
+        columns = ["difference", "se", "in standard errors", "verdict", "together"]
         return pd.DataFrame(columns=columns, index=pd.MultiIndex.from_arrays([[], [], []], names=names))
     return pd.concat(parts, names=names)

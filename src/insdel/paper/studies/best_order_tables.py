@@ -13,6 +13,8 @@ from insdel.paper import results
 from insdel.paper.studies import tables
 from insdel.paper.studies.best_order import BEST, Found, study
 from insdel.paper.studies.experiments import Experiment
+from insdel.paper.studies.outcome import ends_table
+from insdel.stats import Ends, mean, plus_minus, ratio
 
 RUNS = {
     "houses": "bangalore",
@@ -35,6 +37,7 @@ def live(experiment: Experiment, orders: int, seed: int = 0) -> Evidence:
     """Study an experiment's pairs now."""
     x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
     found = study(experiment.model, x, reference, options=experiment.options, orders=orders, seed=seed, progress=False)
+    found = with_ends(found, ends_table(experiment.pairs))
     line = f"this page's own run: {len(found.pairs):,} pairs, {experiment.source}, R² {experiment.r2:.3f}"
     return Evidence(found, line)
 
@@ -46,7 +49,20 @@ def recorded(run: str) -> Evidence | None:
         return None
     areas, about = results.load(name)
     pairs, orders = (results.load(f"{name}_{part}")[0] for part in ("pairs", "orders"))
-    return Evidence(Found(areas, pairs, orders), tables.told(about))
+    found = Found(areas, pairs, orders)
+    whole = f"{RUNS[run]}_pairs"  # the run whose first pairs these are; it knows their rows
+    if "row" not in pairs and results.exists(whole):
+        found = with_ends(found, results.load(whole)[0])
+    return Evidence(found, tables.told(about))
+
+
+def with_ends(found: Found, ends: pd.DataFrame) -> Found:
+    """The same study with the columns row and reference_row in its table of pairs; ends : has them, and pair."""
+    pairs = found.pairs.drop(columns=["row", "reference_row"], errors="ignore")
+    joined = pairs.merge(ends[["pair", "row", "reference_row"]], how="left", on="pair", validate="one_to_one")
+    if joined["row"].isna().any():
+        raise ValueError(f"{int(joined['row'].isna().sum())} of {len(pairs)} pairs have no rows among those given.")
+    return Found(found.areas, joined, found.orders)
 
 
 def together(own: Mapping[str, Evidence], use_records: bool) -> dict[str, Evidence]:
@@ -65,9 +81,9 @@ def title(method: str) -> str:
     return TITLES.get(method) or tables.title(method)
 
 
-def cell(value: float, error: float, digits: int = 1) -> str:
-    """ "value ± error" that no line break can part."""
-    return f"{value:.{digits}f}\u00a0±\u00a0{error:.{digits}f}"
+def average(values: pd.Series, pairs: pd.DataFrame, digits: int = 3) -> str:
+    """ "mean ± se" of a value per pair; values : indexed by pair."""
+    return plus_minus(*mean(values, Ends.of(pairs, values.index)), digits)
 
 
 def scientific(value: float) -> str:
@@ -76,14 +92,10 @@ def scientific(value: float) -> str:
     return f"{mantissa}\u00a0×\u00a010" + str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def _ratio(part: pd.Series, whole: pd.Series) -> tuple[float, float]:
-    """Σ part / Σ whole in percent, and its standard error over pairs (delta method)."""
-    ratio = part.sum() / whole.sum()
-    return 100 * ratio, 100 * float((part - ratio * whole).sem() / abs(whole.mean()))
-
-
-def shares(areas: pd.DataFrame) -> pd.DataFrame:
+def shares(areas: pd.DataFrame, pairs: pd.DataFrame | None = None) -> pd.DataFrame:
     """How much of the best possible ABC each method reaches, by (mode, method).
+
+    pairs : who is paired with whom (`Found.pairs`); without it standard errors are naive
 
     Returns
     -------
@@ -93,9 +105,10 @@ def shares(areas: pd.DataFrame) -> pd.DataFrame:
     """
     rows = {}
     for key, part in areas.groupby(["mode", "method"], sort=False):
-        share, share_se = _ratio(part["abc_per_feature"], part["best"])
-        regret = part["best"] - part["abc_per_feature"]
-        rows[key] = {"share": share, "share_se": share_se, "regret": regret.mean(), "regret_se": regret.sem(),
+        ends = Ends.of(pairs, part["pair"])
+        share, share_se = ratio(part["abc_per_feature"], part["best"], ends)
+        regret, regret_se = mean(part["best"] - part["abc_per_feature"], ends)
+        rows[key] = {"share": 100 * share, "share_se": 100 * share_se, "regret": regret, "regret_se": regret_se,
                      "optimal": 100 * part["optimal"].mean()}  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["mode", "method"])
 
@@ -108,8 +121,10 @@ def standings(areas: pd.DataFrame) -> pd.DataFrame:
     return areas.assign(z=z, normalised=scale)
 
 
-def against_chance(areas: pd.DataFrame, level: float = 0.01) -> pd.DataFrame:
+def against_chance(areas: pd.DataFrame, pairs: pd.DataFrame | None = None, level: float = 0.01) -> pd.DataFrame:
     """How far each method is from chance, by (mode, method).
+
+    pairs : who is paired with whom (`Found.pairs`); without it standard errors are naive
 
     Returns
     -------
@@ -118,11 +133,17 @@ def against_chance(areas: pd.DataFrame, level: float = 0.01) -> pd.DataFrame:
     median_tail : median probability that a random order does at least as well
     beats : percent of the pairs in which that probability is at most `level`
     """
-    grouped = standings(areas).groupby(["mode", "method"], sort=False)
-    means, errors = grouped[["z", "normalised"]].mean(), grouped[["z", "normalised"]].sem().add_suffix("_se")
-    tail = grouped["tail_probability"].median().rename("median_tail")
-    beats = (100 * grouped["tail_probability"].agg(lambda p: (p <= level).mean())).rename("beats")
-    return pd.concat([means, errors, tail, beats], axis=1)
+    rows = {}
+    for key, part in standings(areas).groupby(["mode", "method"], sort=False):
+        tail = part["tail_probability"]
+        numbers = {"median_tail": tail.median(), "beats": 100 * (tail <= level).mean()}
+        for name in ("z", "normalised"):
+            known = part[part[name].notna()]
+            value, se = mean(known[name], Ends.of(pairs, known["pair"])) if len(known) else (np.nan, np.nan)
+            numbers |= {name: value, f"{name}_se": se}
+        rows[key] = numbers
+    columns = ["z", "normalised", "z_se", "normalised_se", "median_tail", "beats"]
+    return pd.DataFrame.from_dict(rows, orient="index")[columns].rename_axis(["mode", "method"])
 
 
 def hard_pairs(found: Found, method: str = "kernel_shap", mode: str = "insertion") -> pd.DataFrame:
@@ -146,9 +167,11 @@ def differences(found: Found, method: str = "kernel_shap") -> pd.DataFrame:
     return pd.DataFrame(gap).join(found.pairs.set_index("pair")[["term", "agreement"]])
 
 
-def crossed(areas: pd.DataFrame, rankings: Iterable[str] = (*BEST, "kernel_shap")) -> pd.DataFrame:
+def crossed(
+    areas: pd.DataFrame, pairs: pd.DataFrame | None = None, rankings: Iterable[str] = (*BEST, "kernel_shap")
+) -> pd.DataFrame:
     """What a ranking that is best for one test reaches in the others, "percent ± se" of the best, (rankings, modes)."""
-    found = shares(areas)
-    cells = {title(name): {mode: cell(*found.loc[(mode, name), ["share", "share_se"]]) for mode in BEST.values()}
-             for name in rankings}  # fmt: skip
+    found = shares(areas, pairs)
+    found["cell"] = [plus_minus(share, se, 1) for share, se in found[["share", "share_se"]].to_numpy()]
+    cells = {title(name): {mode: found.loc[(mode, name), "cell"] for mode in BEST.values()} for name in rankings}
     return pd.DataFrame.from_dict(cells, orient="index").rename(columns={"both": "insertion + deletion"})

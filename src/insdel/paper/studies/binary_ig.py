@@ -31,6 +31,7 @@ from insdel.paper import networks, results
 from insdel.paper.records.clock import Clock
 from insdel.paper.studies.experiments import Experiment, prepare
 from insdel.seeds import pair_seeds
+from insdel.stats import Ends, mean, ratio
 from insdel.store import Store
 
 TITLES = {
@@ -228,16 +229,13 @@ def bend(f: Model, x: np.ndarray, reference: np.ndarray, binary: Any) -> np.ndar
     return np.asarray(np.abs(cast - between).mean(axis=1))
 
 
-def ratio(top: pd.Series, bottom: pd.Series) -> tuple[float, float]:
-    """Σ top / Σ bottom over pairs, and its standard error (that of the mean of top − ratio · bottom)."""
-    value = top.sum() / bottom.sum()
-    return float(value), float((top - value * bottom).sem() / abs(bottom.mean()))
-
-
-def values_and_orders(table: pd.DataFrame) -> pd.DataFrame:
+def values_and_orders(table: pd.DataFrame, pairs: Any = None) -> pd.DataFrame:
     """How near to exact Shapley values the methods come.
 
+    Parameters
+    ----------
     table : from `study`
+    pairs : who is paired with whom, as for `insdel.summary`; without it standard errors are naive
 
     Returns
     -------
@@ -246,7 +244,7 @@ def values_and_orders(table: pd.DataFrame) -> pd.DataFrame:
     """
     rows = {}
     for method, part in table.groupby("method", sort=False):
-        distance, se = ratio(part["error"], part["size"])
+        distance, se = ratio(part["error"], part["size"], Ends.of(pairs, part["pair"]))
         rows[method] = {
             "distance": 100 * distance, "se": 100 * se,
             "binary": 100 * part["error_binary"].sum() / part["size"].sum(),
@@ -256,8 +254,10 @@ def values_and_orders(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def areas(table: pd.DataFrame, beside: str = "casting") -> pd.DataFrame:
+def areas(table: pd.DataFrame, beside: str = "casting", pairs: Any = None) -> pd.DataFrame:
     """Mean ABC / n of every method and test, and how much more than that of `beside` it is on the same pairs.
+
+    pairs : who is paired with whom, as for `insdel.summary`; without it standard errors are naive
 
     Returns
     -------
@@ -267,11 +267,13 @@ def areas(table: pd.DataFrame, beside: str = "casting") -> pd.DataFrame:
     rows = {}
     for mode in MODES:
         wide = table.pivot_table(index="pair", columns="method", values=mode)
+        ends = Ends.of(pairs, wide.index)
         for method in table["method"].unique():
-            gain, base = wide[method] - wide[beside], wide[beside].mean()
+            (value, se), (gain, gain_se) = mean(wide[method], ends), mean(wide[method] - wide[beside], ends)
+            share, share_se = ratio(wide[method] - wide[beside], wide[beside], ends)
             rows[mode, method] = {
-                "mean": wide[method].mean(), "se": wide[method].sem(), "gain": gain.mean(), "gain_se": gain.sem(),
-                "percent": 100 * gain.mean() / base, "percent_se": 100 * gain.sem() / abs(base),
+                "mean": value, "se": se, "gain": gain, "gain_se": gain_se,
+                "percent": 100 * share, "percent_se": 100 * share_se,
             }  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index")
 

@@ -28,6 +28,7 @@ from insdel.identity import identity
 from insdel.paper import networks, results
 from insdel.paper.records.clock import Clock
 from insdel.paper.studies.experiments import Experiment, prepare
+from insdel.stats import Ends, mean
 from insdel.store import Store
 
 BUDGETS: dict[str, tuple[int, ...]] = {
@@ -91,6 +92,7 @@ def cost_accuracy(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     checkpoint: str | Path | None = None,
     progress: bool | None = None,
+    pairs: Any = None,
 ) -> pd.DataFrame:
     """ABC reached and model evaluations spent, for methods at growing budgets  [section 5].
 
@@ -103,6 +105,7 @@ def cost_accuracy(
     options : method → further options, such as ``{"ig_jump": {"binary": [0, 1]}}``
     checkpoint : folder for finished budgets; a run that was killed goes on from there
     progress : show a bar (default: on terminals)
+    pairs : who is paired with whom, as for `insdel.summary`; without it standard errors are naive
 
     Returns
     -------
@@ -117,7 +120,7 @@ def cost_accuracy(
         if not store.has(k):
             store.put(k, _spend(item, f, x, reference))
     first = max((k for k, item in enumerate(plan) if item.method == plan[0].method), key=lambda k: plan[k].budget or 0)
-    rows = [row for k, item in enumerate(plan) for row in _rows(item, store.get(k), store.get(first))]
+    rows = [row for k, item in enumerate(plan) for row in _rows(item, store.get(k), store.get(first), Ends.of(pairs))]
     return pd.DataFrame(rows)
 
 
@@ -158,21 +161,15 @@ def _spend(item: Item, f: Model, x: Points, reference: Points) -> pd.DataFrame:
     return table
 
 
-def _rows(item: Item, found: pd.DataFrame, best: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _rows(item: Item, found: pd.DataFrame, best: pd.DataFrame, ends: Ends) -> Iterator[dict[str, Any]]:
     """Rows of one method and budget, one per mode; `best` is what it falls short of."""
     spent = found[["evaluations", "seconds"]].iloc[0].to_dict()
     for mode in MODES:
-        area, gap = found[mode].to_numpy(), (best[mode] - found[mode]).to_numpy()
+        (area, se), (gap, gap_se) = mean(found[mode], ends), mean(best[mode] - found[mode], ends)
         yield {
             "method": item.method, "budget": item.budget, **spent, "mode": mode,
-            "abc_per_feature": area.mean(), "se": standard_error(area),
-            "shortfall": gap.mean(), "shortfall_se": standard_error(gap),
+            "abc_per_feature": area, "se": se, "shortfall": gap, "shortfall_se": gap_se,
         }  # fmt: skip
-
-
-def standard_error(values: np.ndarray) -> float:
-    """Standard error of the mean of (pairs,) values; NaN for a single one."""
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
 def enough(table: pd.DataFrame, share: float = 0.01) -> pd.DataFrame:
@@ -218,7 +215,8 @@ def record(size: Size | None = None, budgets: Mapping[str, Sequence[int]] | None
     clock = Clock(results.folder().resolve().parent / "build" / "records" / f"spend_{numbers}")
     experiment = prepare("cern", source="simulated", n_pairs=size.pairs, rows=size.rows, epochs=size.epochs)
     x, reference = experiment.pairs.x, experiment.pairs.reference
-    table = cost_accuracy(experiment.model, x, reference, budgets=budgets, checkpoint=clock.folder / "budgets")
+    table = cost_accuracy(experiment.model, x, reference, budgets=budgets, checkpoint=clock.folder / "budgets",
+                          pairs=experiment.pairs)  # fmt: skip
     return results.save("spend", table, _facts(size, budgets, experiment, clock))
 
 

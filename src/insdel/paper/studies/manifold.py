@@ -28,8 +28,8 @@ from insdel.paper import networks, results
 from insdel.paper.data.cern import NAMES
 from insdel.paper.data.physics import momenta
 from insdel.paper.records.clock import Clock
-from insdel.paper.studies.binary_ig import ratio
 from insdel.paper.studies.experiments import POLICIES, Experiment, prepare
+from insdel.stats import Ends, mean, ratio
 from insdel.store import Store
 
 METHODS = ("kernel_shap", "integrated_gradients", "random", "best")
@@ -232,10 +232,21 @@ def _keys(steps: pd.DataFrame) -> list[str]:
     return [*(["policy"] if "policy" in steps else []), "method", "mode"]
 
 
-def earned(inner: pd.DataFrame) -> pd.DataFrame:
+def _ends(pairs: pd.DataFrame | None, policy: Any, numbers: Any) -> Ends:
+    """The ends of some pairs of one policy, from a table that may have a column policy."""
+    if pairs is not None and "policy" in pairs:
+        pairs = pairs[pairs["policy"] == policy]
+    return Ends.of(pairs, numbers)
+
+
+def earned(inner: pd.DataFrame, pairs: pd.DataFrame | None = None) -> pd.DataFrame:
     """How much of each method's walks, and of its ABC, is off the manifold.
 
+    Parameters
+    ----------
     inner : from `judged`
+    pairs : who is paired with whom: pair, row, reference_row, and policy where there are several; without it
+        standard errors are naive
 
     Returns
     -------
@@ -246,12 +257,15 @@ def earned(inner: pd.DataFrame) -> pd.DataFrame:
     """
     rows = {}
     for key, part in inner.groupby(_keys(inner), sort=False, observed=True):
-        pairs = part.groupby("pair")
-        off, area = pairs["off"].mean(), pairs["excess"].sum()
+        walked = part.groupby("pair")
+        off, area = walked["off"].mean(), walked["excess"].sum()
         outside = part["excess"].where(part["off"], 0.0).groupby(part["pair"]).sum()
-        share, error = ratio(outside, area)
+        ends = _ends(pairs, key[0], off.index)
+        (points, points_se), (abc_mean, abc_se), (share, error) = (
+            mean(off, ends), mean(area, ends), ratio(outside, area, ends)
+        )  # fmt: skip
         rows[key] = {
-            "off": off.mean(), "off_se": off.sem(), "abc": area.mean(), "abc_se": area.sem(),
+            "off": points, "off_se": points_se, "abc": abc_mean, "abc_se": abc_se,
             "abc_off": outside.mean(), "share": share, "share_se": error,
             "even": (off * area).sum() / area.sum(), "far": (off > 0).mean(),
             "relative": part["relative"].median(), "violation": part["violation"].median(),
@@ -259,10 +273,13 @@ def earned(inner: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(_keys(inner))
 
 
-def ranking(inner: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
+def ranking(inner: pd.DataFrame, a: str, b: str, pairs: pd.DataFrame | None = None) -> pd.DataFrame:
     """Mean difference a − b in ABC / n, with all points, and with those on the manifold alone.
 
+    Parameters
+    ----------
     inner : from `judged`
+    pairs : as for `earned`
 
     Returns
     -------
@@ -274,7 +291,8 @@ def ranking(inner: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
         for name, counted in (("all", part["excess"]), ("on", part["excess"].where(~part["off"], 0.0))):
             areas = counted.groupby([part["method"].astype(str), part["pair"]]).sum()
             gap = areas[a] - areas[b]
-            found |= {name: gap.mean(), f"{name}_se": gap.sem()}
+            value, se = mean(gap, _ends(pairs, key[0], gap.index))
+            found |= {name: value, f"{name}_se": se}
         rows[key] = found
     return pd.DataFrame.from_dict(rows, orient="index")
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from insdel import policies
 from insdel.comparison import compare
 from insdel.evaluate import predict
 from insdel.lattice import MAX_FEATURES
@@ -108,13 +109,11 @@ def pairs_table(experiment: Experiment) -> pd.DataFrame:
     `reference_row` is −1 where the reference is no row (the average policy).
     """
     pairs = experiment.pairs
+    ends = [np.asarray(predict(experiment.model, points)) for points in (pairs.x, pairs.reference)]
+    return ends_table(pairs).assign(differing=pairs.differing, f_x=ends[0], f_reference=ends[1])
+
+
+def ends_table(pairs: policies.Pairs) -> pd.DataFrame:
+    """Per pair: pair, row, reference_row; the last is −1 where the reference is no row (the average policy)."""
     partner = np.full(len(pairs), -1) if pairs.reference_index is None else pairs.reference_index
-    columns = {
-        "pair": np.arange(len(pairs)),
-        "row": pairs.index,
-        "reference_row": partner,
-        "differing": pairs.differing,
-        "f_x": np.asarray(predict(experiment.model, pairs.x)),
-        "f_reference": np.asarray(predict(experiment.model, pairs.reference)),
-    }
-    return pd.DataFrame(columns)
+    return pd.DataFrame({"pair": np.arange(len(pairs)), "row": pairs.index, "reference_row": partner})

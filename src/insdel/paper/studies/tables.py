@@ -11,7 +11,7 @@ import pandas as pd
 from insdel import paper
 from insdel.attribution import METHODS
 from insdel.paper import results
-from insdel.stats import summary
+from insdel.stats import Ends, correlation, holm, mean, plus_minus, summary
 
 Side = tuple[str, str]  # method and mode
 REFERENCES = {"best": "best of all orders", "expected": "mean of all orders"}
@@ -20,27 +20,32 @@ CORRELATED = ("kernel_shap", "integrated_gradients")
 
 
 def title(method: str) -> str:
-    """The name of a method or a policy as the paper prints it; a difference "a − b" has the short one of IG."""
+    """The name of a method or a policy as the paper prints it; a difference "a − b" has the short one of IG.
+
+    LIME's says how many samples it had, captum's default as in the paper: with more of them it is another method.
+    """
     names = {name: known.title for name, known in METHODS.items()} | REFERENCES | POLICIES
+    names["lime"] += f" ({METHODS['lime'].options['samples']} samples)"
     if " − " in method:
         names |= {"integrated_gradients": "IG"}
     return " − ".join(names.get(part, part) for part in method.split(" − "))
 
 
-def beside_paper(table: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+def beside_paper(table: pd.DataFrame, printed: pd.DataFrame, pairs: Any = None) -> pd.DataFrame:
     """Mean ABC / n and standard error of every method, beside the printed ones.
 
     Parameters
     ----------
     table : from `compare`
     printed : rows of `paper.table` for one policy
+    pairs : who is paired with whom, as for `insdel.summary`; without it the standard errors are naive
 
     Returns
     -------
     DataFrame by test and method: mean, se, paper, paper se, apart. `apart` is the difference of the means in
     combined standard errors, (mean − paper) / √(se² + paper se²); missing where the paper prints nothing
     """
-    ours = summary(table, differences=[CORRELATED], bootstrap=0)[["mode", "method", "mean", "se"]]
+    ours = summary(table, pairs, [CORRELATED], bootstrap=0)[["mode", "method", "mean", "se"]]
     theirs = printed[["mode", "method", "mean", "se"]].rename(columns={"mean": "paper", "se": "paper se"})
     both = ours.merge(theirs, how="left", on=["mode", "method"])
     both["apart"] = (both["mean"] - both["paper"]) / np.hypot(both["se"], both["paper se"])
@@ -48,38 +53,52 @@ def beside_paper(table: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     return both.rename(columns={"mode": "test"}).set_index(["test", "method"])
 
 
-def plus_minus(mean: float, se: float, digits: int = 2) -> str:
-    """Return "mean ± se" with spaces at which no line breaks."""
-    return f"{mean:.{digits}f}\u00a0±\u00a0{se:.{digits}f}"
-
-
 def compact(shown: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
     """The same table with "mean ± se" in one cell, for several experiments side by side.
 
     shown : from `beside_paper`
     """
-    def cell(mean: float, se: float) -> str:
-        return "" if np.isnan(mean) else plus_minus(mean, se, digits)
-
-    ours = [cell(*row) for row in shown[["mean", "se"]].to_numpy()]
-    theirs = [cell(*row) for row in shown[["paper", "paper se"]].to_numpy()]
+    ours = [plus_minus(value, se, digits) for value, se in shown[["mean", "se"]].to_numpy()]
+    theirs = [plus_minus(value, se, digits) for value, se in shown[["paper", "paper se"]].to_numpy()]
     apart = ["" if np.isnan(value) else f"{value:+.1f}" for value in shown["apart"]]
     return pd.DataFrame({"ours": ours, "paper": theirs, "apart": apart}, index=shown.index)
 
 
-def several(found: Mapping[str, pd.DataFrame], printed: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
+def both_errors(table: pd.DataFrame, printed: pd.DataFrame, pairs: Any) -> pd.DataFrame:
+    """What shared points do to a table: errors that take the pairs for independent, and errors that know points.
+
+    Returns
+    -------
+    DataFrame by test and method: mean, median, naive se, se, factor (se / naive se), paper, paper se
+    """
+    shown = beside_paper(table, printed, pairs)[["mean", "se", "paper", "paper se"]]
+    plain = summary(table, None, [CORRELATED], bootstrap=0)
+    shown.insert(1, "median", plain["median"].to_numpy())
+    shown.insert(2, "naive se", plain["se"].to_numpy())
+    shown.insert(4, "factor", shown["se"] / shown["naive se"])
+    return shown
+
+
+def several(
+    found: Mapping[str, pd.DataFrame],
+    printed: pd.DataFrame,
+    digits: int = 2,
+    pairs: Mapping[str, pd.DataFrame] | None = None,
+) -> pd.DataFrame:
     """Several runs of one experiment and the printed numbers, a column each, and how far they are apart.
 
     Parameters
     ----------
     found : name of a run → its table, from `compare`; how far "live" is apart is left out if there are others
     printed : rows of `paper.table` for one policy
+    pairs : name of a run → who is paired with whom; standard errors of runs that are not in it are naive
 
     Returns
     -------
     DataFrame by test and method, cells "mean ± se"; empty where a run, or the paper, has no such method
     """
-    parts = {name: compact(beside_paper(table, printed), digits) for name, table in found.items()}
+    known = pairs or {}
+    parts = {name: compact(beside_paper(table, printed, known.get(name)), digits) for name, table in found.items()}
     columns = {name: part["ours"] for name, part in parts.items()}
     columns["paper"] = pd.concat([part["paper"] for part in parts.values()]).groupby(level=[0, 1], sort=False).first()
     judged = [name for name in parts if name != "live"] or ["live"]
@@ -101,38 +120,59 @@ def wide(table: pd.DataFrame, value: str = "abc_per_feature") -> pd.DataFrame:
     return table.pivot_table(index="pair", columns=["method", "mode"], values=value)
 
 
-def paired(table: pd.DataFrame, a: Side, b: Side) -> dict[str, float]:
+def paired(table: pd.DataFrame, a: Side, b: Side, pairs: Any = None) -> dict[str, float]:
     """Mean of the paired difference a − b of ABC / n, its standard error, and the mean in standard errors.
 
+    Parameters
+    ----------
     a, b : (method, mode), for instance ("kernel_shap", "insertion")
+    pairs : who is paired with whom, as for `insdel.summary`; without it the standard error is naive
     """
     columns = wide(table)
-    difference = columns[a] - columns[b]
-    mean, se = float(difference.mean()), float(difference.sem())
-    ratio = mean / se if se else float(np.copysign(np.inf, mean)) if mean else 0.0
-    return {"difference": mean, "se": se, "in standard errors": ratio}
+    value, se = mean(columns[a] - columns[b], Ends.of(pairs, columns.index))
+    margin = value / se if se else float(np.copysign(np.inf, value)) if value else 0.0
+    return {"difference": value, "se": se, "in standard errors": margin}
 
 
-def statements(table: pd.DataFrame, claims: Mapping[str, tuple[Side, Side]], level: float = 2.0) -> pd.DataFrame:
+def statements(
+    table: pd.DataFrame, claims: Mapping[str, tuple[Side, Side]], pairs: Any = None, level: float = 2.0
+) -> pd.DataFrame:
     """For each claim "the first is larger than the second": the paired difference, and what it says.
+
+    pairs : who is paired with whom, as for `insdel.summary`; without it standard errors are naive
 
     Returns
     -------
     DataFrame by statement: difference, se, in standard errors, verdict ("holds" or "the opposite" beyond
-    `level` standard errors, else "undecided")
+    `level` standard errors, else "undecided"), together (whether that also stands if all statements of the table are
+    judged at once: Holm's correction, 5 % for the whole table)
     """
-    rows = {text: paired(table, a, b) for text, (a, b) in claims.items()}
+    rows = {text: paired(table, a, b, pairs) for text, (a, b) in claims.items()}
     found = pd.DataFrame.from_dict(rows, orient="index").rename_axis("statement")
-    ratio = found["in standard errors"]
-    found["verdict"] = np.select([ratio > level, ratio < -level], ["holds", "the opposite"], "undecided")
+    margin = found["in standard errors"]
+    found["verdict"] = np.select([margin > level, margin < -level], ["holds", "the opposite"], "undecided")
+    return found.assign(together=holm(margin))
+
+
+def correlations(one: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, float]:
+    """A row of Table 4: mean number of differing features, correlation of insertion and deletion ABC with its error.
+
+    Parameters
+    ----------
+    one : from `compare`
+    pairs : per pair: pair, row, reference_row, differing
+
+    Returns
+    -------
+    differing, and for each of `CORRELATED` the correlation and "METHOD se", by the jackknife over points
+    """
+    columns, found = wide(one), {"differing": float(pairs["differing"].mean())}
+    ends = Ends.of(pairs, columns.index)
+    for method in CORRELATED:
+        if method in columns:
+            value, se = correlation(columns[method, "insertion"], columns[method, "deletion"], ends)
+            found |= {method: value, f"{method} se": se}
     return found
-
-
-def correlations(table: pd.DataFrame, differing: pd.Series) -> dict[str, float]:
-    """A row of Table 4: mean number of differing features, correlation of insertion and deletion ABC."""
-    columns = wide(table)
-    found = {m: columns[m, "insertion"].corr(columns[m, "deletion"]) for m in CORRELATED if m in columns}
-    return {"differing": float(differing.mean()), **{method: float(value) for method, value in found.items()}}
 
 
 def record(name: str) -> tuple[pd.DataFrame, str] | None:
@@ -141,6 +181,11 @@ def record(name: str) -> tuple[pd.DataFrame, str] | None:
         return None
     table, about = results.load(name)
     return table, told(about)
+
+
+def recorded_pairs(name: str) -> pd.DataFrame | None:
+    """Who is paired with whom in a recorded run: pair, row, reference_row and more; None if that is not recorded."""
+    return results.load(f"{name}_pairs")[0] if results.exists(f"{name}_pairs") else None
 
 
 def told(about: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from insdel import paper
 from insdel.comparison import PAPER_METHODS, compare
 from insdel.curves import MODES
 from insdel.paper.studies.experiments import Experiment, prepare
+from insdel.stats import summary
 
 SPLITS, TRAININGS = 6, 4
 METHODS = PAPER_METHODS
@@ -51,6 +52,13 @@ class Run:
         rows.insert(2, "training", self.training)
         return rows
 
+    def ends(self, experiment: Experiment) -> pd.DataFrame:
+        """Who is paired with whom in this run: duplicates, split, training, pair, row, reference_row."""
+        pairs = experiment.pairs
+        known = {"duplicates": self.duplicates, "split": self.split, "training": self.training}
+        ends = {"pair": np.arange(len(pairs)), "row": pairs.index, "reference_row": pairs.reference_index}
+        return pd.DataFrame({**known, **ends})
+
     def facts(self, experiment: Experiment) -> dict[str, Any]:
         """How well the network of this run predicts, in how many features its pairs differ, and what they cost."""
         known = {"duplicates": self.duplicates, "split": self.split, "training": self.training}
@@ -66,26 +74,32 @@ def runs(splits: int = SPLITS, trainings: int = TRAININGS) -> list[Run]:
     return kept + [Run(split, training, "dropped") for split in range(splits) for training in range(half)]
 
 
-def run_means(table: pd.DataFrame, value: str = "abc_per_feature") -> pd.DataFrame:
+def run_means(
+    table: pd.DataFrame, pairs: pd.DataFrame | None = None, value: str = "abc_per_feature"
+) -> pd.DataFrame:
     """Mean and standard error of every method, and of Kernel SHAP − IG, in every run and mode.
 
+    Parameters
+    ----------
     table : rows of `compare` with the columns duplicates, split, training in front
+    pairs : who is paired with whom in every run: duplicates, split, training, pair, row, reference_row; without it
+        standard errors are naive
 
     Returns
     -------
     DataFrame: duplicates, split, training, mode, method, mean, se; modes and methods as the paper lists them
     """
-    index = [*RUN, "mode", "pair"]
-    wide = table.astype({"method": str, "mode": str}).pivot_table(index=index, columns="method", values=value)
-    if {"kernel_shap", "integrated_gradients"} <= set(wide):
-        wide[DIFFERENCE] = wide["kernel_shap"] - wide["integrated_gradients"]
-    grouped = wide.groupby(level=index[:-1])
-    means = grouped.mean().melt(ignore_index=False, var_name="method", value_name="mean")
-    errors = grouped.sem().melt(ignore_index=False, var_name="method", value_name="se")
-    found = means.assign(se=errors["se"].to_numpy()).reset_index()
+    known = {} if pairs is None else dict(list(pairs.groupby(RUN)))
+    parts = [
+        summary(rows, known.get(run), [("kernel_shap", "integrated_gradients")], value=value, bootstrap=0).assign(
+            **dict(zip(RUN, run, strict=True))
+        )
+        for run, rows in table.astype({"method": str, "mode": str}).groupby(RUN, sort=False)
+    ]
+    found = pd.concat(parts, ignore_index=True)[[*RUN, "mode", "method", "mean", "se"]]
     places = {name: place for place, name in enumerate([*MODES, *METHODS, DIFFERENCE])}
-    by_place = found[["mode", "method"]].replace(places).infer_objects()
-    return found.loc[by_place.sort_values(["mode", "method"], kind="stable").index].reset_index(drop=True)
+    order = found[["mode", "method"]].replace(places).infer_objects().sort_values(["mode", "method"], kind="stable")
+    return found.loc[order.index].reset_index(drop=True)
 
 
 def components(means: pd.DataFrame) -> pd.DataFrame:

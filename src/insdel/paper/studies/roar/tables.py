@@ -10,6 +10,7 @@ import pandas as pd
 
 from insdel.curves import abc
 from insdel.paper import results
+from insdel.stats import naive_error, plus_minus
 
 TITLES = {
     "kernel_shap": "Kernel SHAP, by size",
@@ -65,7 +66,7 @@ def rises(table: pd.DataFrame, form: str = "features") -> np.ndarray:
 def is_noise(table: pd.DataFrame, level: float = LEVEL) -> bool:
     """Whether the rise is within its own noise: then there is no curve to speak of."""
     rise = rises(table)
-    return not (len(rise) > 1 and rise.mean() > level * standard_error(rise))
+    return not (len(rise) > 1 and rise.mean() > level * naive_error(rise))
 
 
 def bend(table: pd.DataFrame, ranking: str, form: str = "features") -> np.ndarray:
@@ -78,20 +79,15 @@ def bends(table: pd.DataFrame, form: str = "features") -> pd.DataFrame:
     rows = {}
     for ranking in table["ranking"].unique():
         found = bend(table, ranking, form)
-        mean, se = found.mean(), standard_error(found)
+        mean, se = found.mean(), naive_error(found)
         rows[ranking] = {"area": areas(table, ranking, form).mean(), "bend": mean, "se": se}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ranking")
-
-
-def standard_error(values: np.ndarray) -> float:
-    """Standard error of the mean over replicates; NaN for a single one."""
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
 def difference(table: pd.DataFrame, a: str, b: str) -> dict[str, float]:
     """Bend of ranking a less that of b, replicate by replicate: mean and standard error."""
     found = bend(table, a) - bend(table, b)
-    return {"value": float(found.mean()), "se": standard_error(found)}
+    return {"value": float(found.mean()), "se": naive_error(found)}
 
 
 def by_form(table: pd.DataFrame) -> pd.DataFrame:
@@ -158,7 +154,7 @@ def _straight(table: pd.DataFrame, level: float) -> Rows:
     rows = {}
     for ranking in [name for name in TITLES if name in set(table["ranking"]) - {"global", "random"}]:
         found = bend(table, ranking)
-        value = {"value": float(found.mean()), "se": standard_error(found)}
+        value = {"value": float(found.mean()), "se": naive_error(found)}
         rows[f"nearly straight: {TITLES[ranking]}"] = {**value, "verdict": _small(value, level, abs(value["value"]))}
     return rows
 
@@ -194,9 +190,9 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     """Loss ± standard error per ranking (rows) and share (columns), and the bend: what a page shows."""
     found = losses(table)
     digits = 3 if found["loss"].max() < 1 else 2
-    cell = [f"{row.loss:.{digits}f} ± {row.se:.{digits}f}" for row in found.itertuples()]
+    cell = [plus_minus(row.loss, row.se, digits) for row in found.itertuples()]
     wide = found.assign(cell=cell).pivot_table(index="ranking", columns="fraction", values="cell", aggfunc="first")
-    bent = bends(table).apply(lambda row: f"{row['bend']:+.2f} ± {row['se']:.2f}", axis=1)
+    bent = bends(table).apply(lambda row: plus_minus(row["bend"], row["se"], 2, "+"), axis=1)
     shown = wide.assign(bend=bent).loc[list(dict.fromkeys(found["ranking"]))]
     return shown.rename(index=TITLES).rename_axis(columns="share removed")
 
@@ -207,7 +203,7 @@ def side_by_side(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     for name, table in tables.items():
         noise = is_noise(table)
         found = bends(table)
-        cells = ["noise" if noise else f"{bent:+.2f} ± {se:.2f}" for bent, se in found[["bend", "se"]].to_numpy()]
+        cells = ["noise" if noise else plus_minus(bent, se, 2, "+") for bent, se in found[["bend", "se"]].to_numpy()]
         columns[name] = pd.Series(cells, index=found.index)
     shown = pd.DataFrame(columns).fillna("")
     return shown.loc[[ranking for ranking in TITLES if ranking in shown.index]].rename(index=TITLES)
