@@ -4,9 +4,6 @@ PROFILE ?= quick
 JOBS ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
-# the paper's picture: layer integrated gradients over 300 noisy baselines, six references
-ALBATROSS := --network b0 --label albatross --maps layer --references blurred mean white black noise farthest \
-  --baselines 300 --steps 20 --masks 2000 --step 224 --seed 0
 
 .PHONY: help setup book test bench paper course serve notebooks lock clean
 
@@ -36,17 +33,8 @@ bench: $(READY)  ## side by side with shap, shapiq and captum, as ratios
 	$(BIN)/python benchmarks/bench.py
 
 paper: $(READY)  ## record the full-size runs anew, then build the book at full size (hours; resumable)
-	$(BIN)/python -m insdel.paper.records.runs all
-	for what in data accuracy; do $(BIN)/python -m insdel.paper.studies.data_facts $$what || exit; done
-	$(BIN)/python -m insdel.paper.studies.best_order bangalore
-	for policy in counterfactual one_to_one average; do $(BIN)/python -m insdel.paper.studies.best_order cern $$policy || exit; done
-	$(BIN)/python -m insdel.paper.studies.binary_ig
-	for part in cern extreme bangalore; do $(BIN)/python -m insdel.paper.studies.manifold $$part || exit; done
-	$(BIN)/python -m insdel.paper.studies.cost
-	$(BIN)/python -m insdel.paper.records.roar all
-	$(BIN)/python -m insdel.paper.studies.images.study images_albatross Black_Footed_Albatross_0040_796066.jpg $(ALBATROSS)
-	$(BIN)/insdel book --profile paper
-	$(BIN)/insdel claims
+	$(BIN)/insdel record all
+	$(BIN)/insdel book --profile paper && $(BIN)/insdel claims
 
 course: $(READY)  ## exercise notebooks for students and teachers, into build/course
 	$(BIN)/insdel course

@@ -306,7 +306,7 @@ def main() -> None:
         spent = round(time.perf_counter() - start, 1)
         parameters = {"rows": 20_000, "epochs": 10, "threads": torch.get_num_threads()}
         facts = {"command": "make bench", "parameters": parameters, "data": "simulated", "seconds": spent}
-        results.save("bench", table, facts)
+        results.save("bench", {"times": table}, facts)
 
 
 if __name__ == "__main__":

@@ -126,9 +126,8 @@ def test_times_are_recorded_and_used_elsewhere(
     shutil.rmtree(book / "build")
     told = found(book)["time, quick"].found
     assert told.startswith("2 min for 2 of 2 chapters, recorded on ") and "cores" in told
-    about = {"command": "python -m insdel.paper.records.runs bangalore", "seconds": 5400.0}
-    for name in ("bangalore", "bangalore_curves"):  # two tables of one run
-        results.save(name, results.load("build_times")[0], about)
+    table = results.load("build_times")[0]
+    results.save("bangalore", {"areas": table, "curves": table}, {"seconds": 5400.0})
     assert found(book)["time, paper"].found == "not known yet; 1.5 h for the recorded full-size runs"
 
 

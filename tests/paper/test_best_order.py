@@ -10,14 +10,12 @@ import torch
 import insdel
 from insdel.examples import game, house
 from insdel.lattice import LATTICE_MODES
-from insdel.paper import results
 from insdel.paper.studies import best_order, best_order_tables
 from insdel.paper.studies.best_order import (
     BEST,
     LEVELS,
     METHODS,
     Found,
-    Size,
     interaction_term,
     interactions,
     spectrum,
@@ -191,26 +189,6 @@ def test_the_term_of_theorem_1_is_the_difference_of_the_two_tests(enumerated):
             assert interaction_term(lattice, np.array(ranking)) == pytest.approx(gap, abs=1e-9)
 
 
-def test_a_record_says_where_it_comes_from(tmp_path, monkeypatch):
-    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
-    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
-    best_order.record("cern", "average", Size(pairs=1, rows=300, epochs=1, orders=20))
-    areas, about = results.load("beyond_cern_average")
-    assert about["command"] == "python -m insdel.paper.studies.best_order cern average --pairs 1 --rows 300 --epochs 1 --orders 20"
-    assert about["pairs"] == 1 and about["skipped"] == 0 and about["data"]["source"] == "simulated"
-    assert about["parameters"]["threads"] == torch.get_num_threads() and about["evaluations"] == 2**16
-    shown = best_order_tables.recorded("collisions, average")
-    assert shown is not None and "simulated" in shown.about
-    assert len(shown.found.pairs) == 1 and len(areas) == len(shown.found.areas) == 13 * 3
-    assert best_order_tables.recorded("houses") is None
-
-
-def test_the_command_says_what_is_wrong(capsys):
-    assert best_order.main(["cern"]) == 2
-    assert "cern needs a policy, one of counterfactual" in capsys.readouterr().err
-    assert best_order.main(["bangalore", "average"]) == 2
-
-
 def areas_by_hand() -> pd.DataFrame:
     """Two methods on two pairs: best 10 and 30, mean of all orders 0 and 10, standard deviations 2 and 5."""
     rows = [("a", 0, 10.0, 0.001), ("a", 1, 20.0, 0.02), ("b", 0, 0.0, 0.5), ("b", 1, 10.0, 0.5)]
@@ -248,7 +226,7 @@ def test_what_chapters_say_about_pairs(case):
     crossed = best_order_tables.crossed(found.areas)
     assert list(crossed.columns) == ["insertion", "deletion", "insertion + deletion"]
     assert crossed.loc["best for deletion", "deletion"] == "100.0\u00a0±\u00a00.0"
-    assert best_order_tables.command("collisions, one-to-one") == "python -m insdel.paper.studies.best_order cern one_to_one"
+    assert best_order_tables.command("collisions, one-to-one") == "insdel record best_order_cern_one_to_one"
 
 
 def test_powers_of_ten_are_written_as_such():

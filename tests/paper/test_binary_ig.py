@@ -7,8 +7,7 @@ import torch
 from scipy.stats import kendalltau, spearmanr
 
 import insdel
-from insdel.paper import results
-from insdel.paper.studies import binary_ig, experiments
+from insdel.paper.studies import binary_ig
 from insdel.paper.studies.binary_ig import Plan, agreeing, areas, bend, costs, line, rank_correlation, ratio, study
 
 BINARY = [0, 1, 2]
@@ -138,22 +137,3 @@ def test_tables_of_the_chapter(table):
     assert row["gain"] == pytest.approx(gain.mean()) and row["gain_se"] == pytest.approx(gain.std(ddof=1) / 3)
     assert row["percent"] == pytest.approx(100 * gain.mean() / casting["insertion"].mean())
     assert score.loc[("deletion", "casting"), "gain"] == 0
-
-
-def test_a_record_says_where_it_comes_from(tmp_path, monkeypatch):
-    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
-    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
-    small = {"source": "simulated", "epochs": 1}
-    monkeypatch.setattr(binary_ig, "prepare", lambda name, **o: experiments.prepare(name, **{**o, **small}))
-    binary_ig.record(2, Plan(steps=4, nodes=1, samples=64, largest=38))
-    found, about = results.load("binary_ig")
-    assert set(found["method"]) == set(binary_ig.TITLES) and about["pairs"] == 2 and about["left_out"] == 0
-    assert about["command"] == "python -m insdel.paper.studies.binary_ig --pairs 2" and about["parameters"]["nodes"] == 1
-    assert "simulated" in about["data"]["what"]
-
-
-def test_the_command_says_what_is_wrong(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
-    monkeypatch.setenv("INSDEL_DATA", str(tmp_path / "nothing"))
-    assert binary_ig.main(["--pairs", "1"]) == 2
-    assert "INSDEL_DATA" in capsys.readouterr().err

@@ -118,9 +118,7 @@ def fake(name: str, folder: Path, columns: dict, ends: list[tuple[int, int]]) ->
     ]
     facts = {"pair": range(len(ends)), "row": [a for a, _ in ends], "reference_row": [b for _, b in ends]}
     pairs = pd.DataFrame({**facts, "differing": 16, "f_x": 1.0, "f_reference": 2.0})
-    for part, table in {name: pd.DataFrame(rows), f"{name}_pairs": pairs}.items():
-        table.to_parquet(folder / f"{part}.parquet")
-        (folder / f"{part}.json").write_text("{}")
+    results.save(name, {"areas": pd.DataFrame(rows), "pairs": pairs}, {}, into=folder)
 
 
 @pytest.fixture
@@ -184,8 +182,8 @@ def test_missing_records_name_their_command(folder: Path) -> None:
     for claim in (*cern.CLAIMS, *roar.CLAIMS, *houses.CLAIMS):
         found = claim.finding()
         assert found.verdict == CANNOT and "To make it: `" in found.because, claim.id
-    with pytest.raises(MissingRecordError, match="python -m insdel.paper.records.runs cern average genuine"):
-        records.load("cern_genuine_average_charges")
+    with pytest.raises(MissingRecordError, match="insdel record cern_genuine_average"):
+        records.load("cern_genuine_average", "charges")
     with pytest.raises(ValueError, match="no command is known"):
         records.command("moon")
 
@@ -200,8 +198,7 @@ def test_bends_of_planted_losses(folder: Path) -> None:
         for k in range(5)
     ]  # fmt: skip
     for name in roar.DATA:
-        pd.DataFrame(rows).to_parquet(folder / f"{name}.parquet")
-        (folder / f"{name}.json").write_text("{}")
+        results.save(name, {"losses": pd.DataFrame(rows)}, {}, into=folder)
     assert roar.bends("roar_cern", KS).mean() == pytest.approx(0, abs=0.01)
     assert roar.bends("roar_cern", IG).mean() == pytest.approx(0.25, abs=0.01)
     verdicts = {claim.id: claim.finding().verdict for claim in roar.CLAIMS}
@@ -235,10 +232,10 @@ def test_misuse_of_the_command_is_explained(arguments: list[str], capsys: pytest
 
 def test_another_records_folder_gives_other_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for path in (ROOT / "results").glob("bangalore*"):
-        shutil.copy(path, tmp_path)
-    table = pd.read_parquet(tmp_path / "bangalore.parquet")
-    swap = {KS: IG, IG: KS}
-    table.assign(method=table["method"].replace(swap)).to_parquet(tmp_path / "bangalore.parquet")
+        shutil.copytree(path, tmp_path / path.name)
+    tables = {name: pd.read_parquet(tmp_path / "bangalore" / f"{name}.parquet") for name in results.tables("bangalore")}
+    tables["areas"] = tables["areas"].assign(method=tables["areas"]["method"].replace({KS: IG, IG: KS}))
+    results.save("bangalore", tables, results.about("bangalore"), into=tmp_path)
     monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
     assert BY_ID["houses-ks-ig"].finding().verdict == HOLDS
     assert BY_ID["houses-ks-first"].finding().verdict == PART

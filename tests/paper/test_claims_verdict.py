@@ -78,13 +78,13 @@ def test_a_finding_says_how_many_numbers_are_as_claimed():
 
 def test_a_missing_record_is_no_error_but_a_bug_is():
     def missing() -> Finding:
-        raise MissingRecordError("cern_average", "python -m insdel.paper.records.runs cern average")
+        raise MissingRecordError("cern_average", "insdel record cern_average")
 
     def broken() -> Finding:
         raise FileNotFoundError("something else")
 
     found = Claim("a", "", "", "cern", missing).finding()
-    assert found.verdict == CANNOT and "`python -m insdel.paper.records.runs cern average`" in found.because
+    assert found.verdict == CANNOT and "`insdel record cern_average`" in found.because
     with pytest.raises(FileNotFoundError):
         Claim("a", "", "", "cern", broken).finding()
 

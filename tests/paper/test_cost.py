@@ -1,6 +1,5 @@
 """Cost and accuracy: evaluations are counted, areas are those of the methods, errors are paired."""
 
-import json
 
 import numpy as np
 import pandas as pd
@@ -8,9 +7,8 @@ import pytest
 import torch
 
 import insdel
-from insdel.paper import results
 from insdel.paper.studies import cost
-from insdel.paper.studies.cost import BUDGETS, ONE_PRICE, Size, cost_accuracy, enough
+from insdel.paper.studies.cost import BUDGETS, ONE_PRICE, cost_accuracy, enough
 
 
 @pytest.fixture(scope="module")
@@ -115,21 +113,3 @@ def test_enough_is_the_budget_after_which_a_method_stays_close():
     found = enough(table.sample(frac=1, random_state=0), 0.01)["insertion"]
     assert found["a"] == 4 and np.isnan(found["b"]) and found["c"] == 9
     assert enough(table, 0.03)["deletion"].to_dict() == {"a": 2, "b": 7, "c": 9}
-
-
-def test_a_record_says_where_it_comes_from(tmp_path, monkeypatch):
-    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
-    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
-    cost.record(Size(pairs=2, rows=400, epochs=1), {"kernel_shap": [64], "lime": [25]})
-    table, about = results.load("spend")
-    assert len(table) == 4 and set(table.method) == {"kernel_shap", "lime"}
-    assert about["command"] == "python -m insdel.paper.studies.cost --pairs 2 --rows 400 --epochs 1"
-    assert about["data"]["source"] == "simulated" and "simulated" in about["data"]["what"] and about["pairs"] == 2
-    assert json.loads((tmp_path / "results" / "spend.json").read_text())["parameters"]["budgets"]["lime"] == [25]
-
-
-def test_the_command_says_what_is_wrong(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
-    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
-    assert cost.main(["--pairs", "0", "--rows", "400", "--epochs", "1"]) == 2
-    assert "n_pairs must be at least 1" in capsys.readouterr().err

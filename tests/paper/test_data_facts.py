@@ -11,6 +11,8 @@ import pytest
 
 from insdel.paper import results
 from insdel.paper.data import bangalore, load
+from insdel.paper.records.registry import RUNS
+from insdel.paper.records.run import record
 from insdel.paper.studies import data_facts
 
 
@@ -52,11 +54,6 @@ def test_differing_share_is_that_of_all_pairs() -> None:
     assert data_facts.differing_share(values) == pytest.approx(np.mean([values[a] != values[b] for a, b in pairs]))
 
 
-def test_skewness_of_a_symmetric_and_a_skewed_sample() -> None:
-    assert data_facts.skewness(np.array([-1.0, 0, 1])) == pytest.approx(0)
-    assert data_facts.skewness(np.random.default_rng(0).exponential(size=200_000)) == pytest.approx(2, abs=0.1)
-
-
 def test_accuracy_by_mass() -> None:
     true = np.array([5.0, 6, 105, 106])
     table = data_facts.accuracy(true, true + np.array([1, 3, -2, -4]))
@@ -64,20 +61,20 @@ def test_accuracy_by_mass() -> None:
     assert table["low"].tolist() == [2, 100] and table["high"].tolist() == [20, 110]
 
 
-def test_record_and_missing_files(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
+def test_record_and_missing_files(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("INSDEL_DATA", str(folder))
-    assert data_facts.main([]) == 0
+    record(RUNS["data_facts"])
     table, about = results.load("data_facts")
-    assert about["command"] == "python -m insdel.paper.studies.data_facts" and set(about["data"]["sha256"]) == set(os.listdir(folder))
+    assert about["command"] == "insdel record data_facts" and set(about["data"]["sha256"]) == set(os.listdir(folder))
     assert len(table) > 20
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("INSDEL_DATA", str(tmp_path / "empty"))
-    assert data_facts.main([]) == 2 and "missing: Bangalore.csv" in capsys.readouterr().err
+    with pytest.raises(FileNotFoundError, match="missing: Bangalore.csv"):
+        record(RUNS["data_facts"])
     monkeypatch.delenv("INSDEL_DATA")
-    assert data_facts.main([]) == 2 and "INSDEL_DATA" in capsys.readouterr().err
+    with pytest.raises(FileNotFoundError, match="INSDEL_DATA"):
+        record(RUNS["data_facts"])
 
 
 @pytest.mark.real_data

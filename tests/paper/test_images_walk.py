@@ -12,6 +12,9 @@ from torch import nn
 
 import insdel
 from insdel.paper import results
+from insdel.paper.records.images import find_photo
+from insdel.paper.records.registry import RUNS
+from insdel.paper.records.run import record
 from insdel.paper.studies import images
 from insdel.paper.studies.images import saliency, study, walk
 from insdel.paper.studies.images.network import SameConv2d
@@ -354,20 +357,26 @@ def test_a_study_is_tidy_and_resumes(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2  # another class has a folder of its own
 
 
-def test_the_command_line_writes_a_record(tmp_path, monkeypatch):
-    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
-    options = "--label espresso --maps random --references black --step 25088"
-    study.main(["images_try", "coffee", *options.split()])
-    areas, provenance = results.load("images_try")
-    curves, _ = results.load("images_try_curves")
+def test_a_recorded_study(tmp_path, monkeypatch):
+    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
+    changes = {"photo": "coffee", "network": "lite0", "label": "espresso", "maps": "random", "references": "black", "step": "25088"}
+    path = record(RUNS["images_albatross"], changes)
+    monkeypatch.setenv("INSDEL_RESULTS", str(path.parent))
+    areas, about = results.load("images_albatross")
+    curves, _ = results.load("images_albatross", "curves")
     assert len(areas) == 2 and curves["changed"].tolist() == [0, 25088, 50176] * 2
     assert areas["start"].iloc[0] >= 0.9
-    assert provenance["parameters"]["label"] == "espresso" and provenance["data"]["file"] == "coffee"
-    assert str(tmp_path) not in str(provenance)
-    typed = provenance["command"].split()[3:]
-    assert typed[:2] == ["images_try", "coffee"]
-    parse = study._parser().parse_args  # the recorded command can be typed again
-    assert parse(typed) == parse(["images_try", "coffee", *options.split()])
+    assert about["parameters"]["label"] == "espresso" and about["data"]["file"] == "coffee"
+    assert str(tmp_path) not in str(about) and "-p photo coffee" in about["command"]
+
+
+def test_the_recorded_photo_is_looked_for_in_the_data(tmp_path, monkeypatch):
+    monkeypatch.setenv("INSDEL_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="Albatross"):
+        record(RUNS["images_albatross"])
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "bird.jpg").touch()
+    assert find_photo("bird.jpg") == tmp_path / "images" / "bird.jpg" and find_photo("cat") == "cat"
 
 
 # --- speed

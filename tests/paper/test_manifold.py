@@ -1,6 +1,5 @@
 """Distances to the data and what is earned there: closed forms and second implementations."""
 
-import json
 from itertools import product
 
 import numpy as np
@@ -9,14 +8,12 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import insdel
-from insdel.paper import results
 from insdel.paper.data.cern import NAMES
 from insdel.paper.data.simulate_cern import simulate
 from insdel.paper.studies import manifold
 from insdel.paper.studies.experiments import prepare
 from insdel.paper.studies.manifold import (
     Ruler,
-    Size,
     amenities_apart,
     earned,
     hybrids,
@@ -194,42 +191,3 @@ def test_the_tail_holds_every_pair_once(small, ruler):
     few = manifold.extremes(found).set_index("what")["insertion"]
     assert few["of one pairing"] == found.query("pairing == 0")["insertion"].max()
     assert few["of all pairings"] == found["insertion"].max()
-
-
-@pytest.fixture
-def own_folders(tmp_path, monkeypatch):
-    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
-    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
-    return tmp_path
-
-
-def test_records_say_where_they_come_from(own_folders):
-    manifold.record("cern", Size(pairs=1, rows=200, epochs=1))
-    found, about = results.load("manifold_cern")
-    assert set(found["policy"]) == {"counterfactual", "one_to_one", "average"} and len(found) == 3 * 4 * 2 * 17
-    assert about["command"] == "python -m insdel.paper.studies.manifold cern --pairs 1 --rows 200 --epochs 1"
-    assert "simulated" in about["data"]["what"] and len(results.load("manifold_cern_real")[0]) == 40
-    manifold.record("extreme", Size(rows=200, epochs=1, pairings=1))
-    found, about = results.load("manifold_extreme")
-    assert len(found) == about["pairs"] == 20
-    walks = results.load("manifold_extreme_walks")[0]
-    top = judged(walks, results.load("manifold_cern_real")[0]).query("method == 'kernel_shap' and mode == 'insertion'")
-    area = top[top["what"] == "of one pairing"]["excess"].sum()
-    assert area == pytest.approx(found["insertion"].max(), rel=0.1)  # exact there, sampled here
-
-
-def test_a_record_of_houses(own_folders):
-    manifold.record("bangalore", Size(pairs=1, epochs=1), source="simulated")
-    found = results.load("manifold_bangalore")[0]
-    assert len(found) == 4 * 2 * 39
-    about = json.loads((own_folders / "results" / "manifold_bangalore.json").read_text())
-    assert about["data"]["source"] == "simulated" and about["features"][0] == "Area"
-    inside = found[found["step"].between(1, 37)]
-    assert (inside["violation"] == inside["violation"].round()).all()
-
-
-def test_the_command_says_what_is_wrong(own_folders, capsys):
-    with pytest.raises(ValueError, match="no run 'mars'. The runs are: cern, extreme, bangalore"):
-        manifold.record("mars")
-    assert manifold.main(["cern", "--pairs", "-1", "--rows", "200", "--epochs", "1"]) == 2
-    assert "n_pairs must be at least 1" in capsys.readouterr().err

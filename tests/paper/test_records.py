@@ -1,4 +1,4 @@
-"""Recorded runs: complete, resumable, and reproduced by today's code."""
+"""Recorded runs: complete, resumable, apart from trials, and reproduced by today's code."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,37 +15,38 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import insdel
+from insdel.book import cli
 from insdel.comparison import compare
 from insdel.paper import data, networks, results
 from insdel.paper.data import simulate_cern
-from insdel.paper.records import runs as record
+from insdel.paper.records import comparisons, registry, run
 from insdel.paper.records.clock import Clock
-from insdel.paper.studies import experiments, outcome, tables
+from insdel.paper.records.registry import RUNS
+from insdel.paper.records.run import Recording, record
+from insdel.paper.studies import best_order_tables, experiments, outcome, tables
+from insdel.paper.studies.manifold import judged
 
-SMALL = record.Size(pairs=2, rows=400, epochs=1, splits=2, trainings=2, charged=1)
-TABLES = [n for n in record.NAMES if n != "bangalore_variation"]
+SMALL = {"pairs": 2, "rows": 400, "epochs": 1, "charged": 1}
+TABLES = [name for name in RUNS if name.startswith("cern_") and "charges" in RUNS[name].tables] + ["bangalore"]
 
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """Records, and their unfinished chunks, of this test alone."""
+    """Records, trials and their unfinished chunks of this test alone."""
     settle(monkeypatch, tmp_path)
     return tmp_path
-
-
-def simulated_houses(tmp_path):
-    """A file with the columns of the real one, and simulated rows."""
-    from insdel.paper.data import simulate_bangalore
-
-    folder = tmp_path / "data"
-    folder.mkdir()
-    simulate_bangalore.simulate(1951, 0).assign(Location="somewhere").to_csv(folder / "Bangalore.csv", index=False)
-    return folder
 
 
 def settle(patch, place):
     patch.setenv("INSDEL_RESULTS", str(place / "results"))
     patch.setenv("INSDEL_CACHE", str(place / "cache"))
+
+
+def trial(name, **changes):
+    """Carry out a trial, and look at trials from now on."""
+    path = record(RUNS[name], changes)
+    assert path == run.trials() / name
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -53,31 +55,37 @@ def recorded(tmp_path_factory):
     place = tmp_path_factory.mktemp("cern")
     with pytest.MonkeyPatch.context() as patch:
         settle(patch, place)
-        assert record.record("cern_one_to_one", SMALL) == place / "results" / "cern_one_to_one.parquet"
+        trial("cern_one_to_one", **SMALL)
+        assert results.names() == []
     return place
 
 
 @pytest.fixture
 def cern(recorded, monkeypatch):
     settle(monkeypatch, recorded)
+    monkeypatch.setenv("INSDEL_RESULTS", str(recorded / "build" / "trials"))
     return recorded
 
 
+def small_events():
+    return experiments.prepare(**comparisons.setting("cern", {"source": "simulated", **SMALL}, "one_to_one"))
+
+
 def test_a_small_cern_record_has_all_its_parts(cern):
-    found = outcome.recorded("cern_one_to_one")
-    assert len(found.table) == 2 * len(record.METHODS) * 2 and set(found.table["method"]) == set(record.METHODS)
+    found, methods = outcome.recorded("cern_one_to_one"), comparisons.METHODS
+    assert len(found.table) == 2 * len(methods) * 2 and set(found.table["method"]) == set(methods)
     assert found.pairs["pair"].tolist() == [0, 1] and set(found.curves["what"]) == {
         "example", "insertion", "deletion", "asymmetric"
     }  # fmt: skip
-    about = results.load("cern_one_to_one")[1]
-    words = "cern one_to_one --pairs 2 --rows 400 --epochs 1 --splits 2 --trainings 2 --charged 1"
-    assert about["command"] == f"python -m insdel.paper.records.runs {words}"
+    about = results.about("cern_one_to_one")
+    words = "-p pairs 2 -p rows 400 -p epochs 1 -p charged 1"
+    assert about["command"] == f"insdel record cern_one_to_one {words}"
+    assert about["parameters"]["policy"] == "one_to_one" and about["parameters"]["pairs"] == 2
     assert about["data"]["source"] == "simulated" and about["seconds"] > 0
     assert about["evaluations"] == (2**found.pairs["differing"]).sum()
     assert "2 pairs, 400 simulated rows" in found.about and str(cern) not in json.dumps(about)
     flip = found.charges.query("quantity == 'flip'")["value"]
-    network = networks.load(cern / "results" / record.network("cern_one_to_one"))
-    one = experiments.prepare(**record.settings("cern_one_to_one", SMALL))
+    network, one = networks.load(results.network("cern_one_to_one")), small_events()
     charged = [one.split.names.index(name) for name in ("Q1", "Q2")]
     hybrid = one.pairs.x[:1].copy()
     hybrid[:, charged] = one.pairs.reference[:1, charged]
@@ -87,7 +95,7 @@ def test_a_small_cern_record_has_all_its_parts(cern):
 
 def test_the_charges_get_what_shapley_values_say_and_ranking_them_matters_as_computed_by_hand(cern):
     found = outcome.recorded("cern_one_to_one").charges
-    one = experiments.prepare(**record.settings("cern_one_to_one", SMALL))
+    one = small_events()
     x, reference = one.pairs.x[:1], one.pairs.reference[:1]
     exact = np.asarray(insdel.explain("kernel_shap", one.model, x, reference))
     rows = found.query("method == 'kernel_shap' and quantity == 'attribution'")
@@ -104,37 +112,183 @@ def test_the_charges_get_what_shapley_values_say_and_ranking_them_matters_as_com
 
 
 def test_the_variation_record_has_every_run(place, monkeypatch):
-    monkeypatch.setenv("INSDEL_DATA", str(simulated_houses(place)))
-    record.record("bangalore_variation", SMALL)
+    monkeypatch.setenv("INSDEL_RESULTS", str(trial("bangalore_variation", source="simulated", pairs=2, epochs=1,
+                                                   splits=2, trainings=2).parent))  # fmt: skip
     table, about = results.load("bangalore_variation")
     runs = table.groupby(["duplicates", "split", "training"]).ngroups
-    assert runs == 2 * 2 + 2 * 1 and len(results.load("bangalore_variation_runs")[0]) == runs
+    assert runs == 2 * 2 + 2 * 1 and len(results.load("bangalore_variation", "runs")[0]) == runs
     assert (table.groupby(["duplicates", "split", "training"])["pair"].nunique() == 2).all()
-    assert about["data"]["sha256"] and about["parameters"]["methods"]
+    assert about["runs"] == 6 and about["parameters"]["methods"]
 
 
-def test_killed_and_started_again_a_record_is_the_same_and_counts_its_time(place, monkeypatch):
-    monkeypatch.setenv("INSDEL_DATA", str(simulated_houses(place)))
+def test_best_orders(place, monkeypatch):
+    path = trial("best_order_cern_average", pairs=1, rows=300, epochs=1, orders=20)
+    monkeypatch.setenv("INSDEL_RESULTS", str(path.parent))
+    areas, about = results.load("best_order_cern_average")
+    assert about["command"] == "insdel record best_order_cern_average -p pairs 1 -p rows 300 -p epochs 1 -p orders 20"
+    assert about["pairs"] == 1 and about["skipped"] == 0 and about["data"]["source"] == "simulated"
+    assert about["parameters"]["threads"] == 1 and about["evaluations"] == 2**16
+    shown = best_order_tables.recorded("collisions, average")
+    assert shown is not None and "simulated" in shown.about
+    assert len(shown.found.pairs) == 1 and len(areas) == len(shown.found.areas) == 13 * 3
+    assert best_order_tables.recorded("houses") is None
+
+
+def test_binary_ig(place, monkeypatch):
+    small = {"source": "simulated", "pairs": 2, "epochs": 1, "steps": 4, "nodes": 1, "samples": 64, "largest": 38}
+    monkeypatch.setenv("INSDEL_RESULTS", str(trial("binary_ig", **small).parent))
+    table, about = results.load("binary_ig")
+    assert set(table["pair"]) == {0, 1} and about["pairs"] == 2 and about["left_out"] == 0
+    assert about["parameters"]["nodes"] == 1 and "simulated" in about["data"]["what"]
+
+
+def test_cost(place, monkeypatch):
+    budgets = {"kernel_shap": [64], "lime": [25]}
+    monkeypatch.setenv("INSDEL_RESULTS", str(trial("cost", pairs=2, rows=400, epochs=1, budgets=budgets).parent))
+    table, about = results.load("cost")
+    assert len(table) == 4 and set(table["method"]) == {"kernel_shap", "lime"} and about["pairs"] == 2
+    assert about["parameters"]["budgets"]["lime"] == [25] and "simulated" in about["data"]["what"]
+
+
+def test_walks_off_the_manifold(place, monkeypatch):
+    small = {"rows": 200, "epochs": 1}
+    for name, more in {"cern": {"pairs": 1}, "extreme": {"pairings": 1}}.items():
+        path = trial(f"manifold_{name}", **small, **more)
+    houses = trial("manifold_bangalore", pairs=1, epochs=1, source="simulated")
+    assert houses.parent == path.parent
+    monkeypatch.setenv("INSDEL_RESULTS", str(path.parent))
+    steps, real = (results.load("manifold_cern", table)[0] for table in ("walks", "real"))
+    assert set(steps["policy"]) == set(experiments.POLICIES) and len(steps) == 3 * 4 * 2 * 17 and len(real) == 40
+    found, about = results.load("manifold_extreme")
+    assert len(found) == about["pairs"] == 20
+    top = judged(results.load("manifold_extreme", "walks")[0], real)
+    top = top.query("method == 'kernel_shap' and mode == 'insertion' and what == 'of one pairing'")
+    assert top["excess"].sum() == pytest.approx(found["insertion"].max(), rel=0.1)  # exact there, sampled here
+    steps, about = results.load("manifold_bangalore")
+    assert len(steps) == 4 * 2 * 39 and about["data"]["source"] == "simulated" and about["features"][0] == "Area"
+    inside = steps[steps["step"].between(1, 37)]
+    assert (inside["violation"] == inside["violation"].round()).all()
+
+
+def test_killed_and_started_again_a_run_is_the_same_and_counts_its_time(place, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    command = [sys.executable, "-m", "insdel.paper.records.runs", "bangalore", "--pairs", "40", "--epochs", "1"]
-    size = record.Size(pairs=40, epochs=1)
-    chunks = record.work("bangalore", size) / "bangalore_chunks"
-    running = subprocess.Popen(command)
-    while not list(chunks.glob("pairs_*.parquet")) and running.poll() is None:
+    changes = {"source": "simulated", "pairs": 40, "epochs": 1}
+    words = [word for name, value in changes.items() for word in ("-p", name, str(value))]
+    command = [sys.executable, "-m", "insdel.book.cli", "record", "bangalore", *words]
+    unfinished = run.work(RUNS["bangalore"], RUNS["bangalore"].changed(changes))
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    while not list(unfinished.rglob("pairs_*.parquet")) and running.poll() is None:
         time.sleep(0.02)
     running.send_signal(signal.SIGKILL)
     running.wait()
-    assert running.returncode == -signal.SIGKILL and not results.exists("bangalore")
-    first = chunks / "pairs_0000000.parquet"
-    kept = first.stat().st_mtime_ns
+    assert running.returncode == -signal.SIGKILL and not run.trials().exists()
+    first = next(unfinished.rglob("pairs_0000000.parquet"))
+    before = first.stat().st_mtime_ns
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert first.stat().st_mtime_ns == kept  # not computed again
+    assert done.returncode == 0 and "written: build/trials/bangalore" in done.stdout, done.stdout + done.stderr
+    assert first.stat().st_mtime_ns == before  # not computed again
+    assert len(json.loads((unfinished / "starts.json").read_text())) == 2
+    monkeypatch.setenv("INSDEL_RESULTS", str(run.trials()))
     resumed, about = results.load("bangalore")
-    assert len(json.loads((chunks.parent / "starts.json").read_text())) == 2 and about["seconds"] > 0
-    shutil.rmtree(chunks.parent)
+    assert about["seconds"] > 0
+    shutil.rmtree(unfinished)
+    monkeypatch.setenv("INSDEL_RESULTS", str(place / "results"))
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    monkeypatch.setenv("INSDEL_RESULTS", str(run.trials()))
     assert_frame_equal(resumed, results.load("bangalore")[0])  # in one go: the same to the bit
+
+
+def fake(rows=3, **options):
+    """A run that takes no time: its table has as many rows as it is told."""
+
+    def carry_out(parameters, desk):
+        return Recording({"areas": pd.DataFrame({"pair": range(parameters["pairs"] or rows)})}, {"data": "none"})
+
+    return run.Run("fake", "nothing", {"pairs": None}, ("areas",), carry_out, **options)
+
+
+def test_a_trial_never_touches_the_record(place):
+    assert record(fake(), say=lambda _: None) == place / "results" / "fake"
+    before = {path: path.read_bytes() for path in (place / "results").rglob("*.*")}
+    assert record(fake(), {"pairs": "2"}) == place / "build" / "trials" / "fake"
+    assert {path: path.read_bytes() for path in (place / "results").rglob("*.*")} == before
+    assert run.work(fake()) != run.work(fake(), {"pairs": 2}) != run.work(fake(), {"pairs": 4})
+
+
+def test_a_smaller_run_never_takes_the_place_of_a_larger_one(place):
+    record(fake(3))
+    with pytest.raises(ValueError, match="areas has 2 rows, recorded are 3. It is kept in build/trials/fake"):
+        record(fake(2))
+    assert len(results.load("fake")[0]) == 3 and (place / "build" / "trials" / "fake" / "areas.parquet").is_file()
+    record(fake(4))
+    assert len(results.load("fake")[0]) == 4
+
+
+def test_stopped_it_says_what_is_kept_and_how_to_go_on(place):
+    def stop(parameters, desk):
+        (desk.folder / "pairs_0.parquet").touch()
+        raise KeyboardInterrupt
+
+    said = []
+    with pytest.raises(KeyboardInterrupt):
+        record(replace(fake(), carry_out=stop), say=said.append)
+    assert said[-1] == "stopped: 1 finished parts are kept in build/records/fake; to go on: insdel record fake"
+    assert not results.exists("fake")
+
+
+def test_a_log_gets_a_line_now_and_then(place, monkeypatch):
+    monkeypatch.setattr(run, "EVERY", 0.01)
+    said = []
+
+    def wait(parameters, desk):
+        while len(said) < 3:
+            time.sleep(0.01)
+        return Recording({"areas": pd.DataFrame({"pair": [0]})})
+
+    record(replace(fake(), carry_out=wait), say=said.append)
+    assert said[1] == "  0 parts finished, 0 minutes of work"
+
+
+def test_a_run_that_writes_other_tables_than_it_says_is_refused(place):
+    with pytest.raises(RuntimeError, match="is to write"):
+        record(replace(fake(), tables=("curves",)))
+
+
+def test_misuse_is_explained(place, capsys):
+    with pytest.raises(ValueError, match="no run 'mars'. The runs are: data_facts, bangalore"):
+        registry.find("mars")
+    with pytest.raises(ValueError, match="no parameter size. Its parameters, at full size: pairs"):
+        record(fake(), {"size": 1})
+    with pytest.raises(ValueError, match="pairs of fake is a whole number, at full size None; found 'few'"):
+        record(fake(), {"pairs": "few"})
+    with pytest.raises(ValueError, match="no command is known that records 'moon'"):
+        registry.command("moon")
+    assert cli.main(["record", "mars"]) == 2 and "no run 'mars'" in capsys.readouterr().err
+    assert cli.main(["record", "manifold_cern", "-p", "pairs", "-1", "-p", "rows", "200", "-p", "epochs", "1"]) == 2
+    assert "n_pairs must be at least 1" in capsys.readouterr().out
+    assert cli.main(["record", "--list"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"{name}: " in listed for name in RUNS) and "not recorded" in listed
+
+
+def test_all_does_what_can_be_done_and_tells_the_rest(place, monkeypatch):
+    def fail(parameters, desk):
+        raise FileNotFoundError("there is no photo here")
+
+    runs = {"fake": fake(), "bad": replace(fake(), name="bad", carry_out=fail), "last": replace(fake(), name="last")}
+    monkeypatch.setattr(registry, "RUNS", runs)
+    said = []
+    assert registry.carry_out(["all"], {}, say=said.append) == 1
+    assert results.names() == ["fake", "last"]
+    assert "1 of 3 runs could not be done:\nbad could not be done: there is no photo here" in said[-1]
+
+
+def test_every_record_of_the_repository_is_one_of_the_registry(monkeypatch):
+    monkeypatch.delenv("INSDEL_RESULTS", raising=False)
+    assert set(results.names()) <= {*RUNS, *registry.ELSEWHERE}
+    for name in set(results.names()) & set(RUNS):
+        assert tuple(results.tables(name)) == RUNS[name].tables, name
+        assert results.about(name)["command"] == registry.command(name) == f"insdel record {name}"
 
 
 def test_the_clock_counts_cut_off_starts_until_their_last_chunk(tmp_path):
@@ -146,24 +300,6 @@ def test_the_clock_counts_cut_off_starts_until_their_last_chunk(tmp_path):
     before = time.time()
     clock = Clock(tmp_path)
     assert clock.seconds() == pytest.approx(25 + 7, abs=time.time() - before + 0.01)
-
-
-@pytest.mark.parametrize("name", record.NAMES)
-def test_the_words_of_a_run_mean_that_run(name):
-    assert record.chosen(record.parser().parse_args(record.words(name))) == [name]
-
-
-def test_all_means_every_run_and_misuse_is_explained(capsys):
-    assert record.chosen(record.parser().parse_args(["all"])) == list(record.NAMES)
-    assert record.main(["cern"]) == 2 and "needs a policy" in capsys.readouterr().err
-    assert record.main(["bangalore", "average"]) == 2
-    with pytest.raises(ValueError, match="no run 'mars'"):
-        record.record("mars")
-
-
-def test_a_trial_never_shares_its_folder_with_the_full_run():
-    assert record.work("bangalore") != record.work("bangalore", record.Size(pairs=3))
-    assert record.work("bangalore", record.Size()).name == "bangalore"
 
 
 def _reproducible(name):
@@ -178,18 +314,23 @@ def _reproducible(name):
         pytest.skip(f"{name} was recorded on events of another simulator: {recorded['origin']}")
 
 
+def setting(name):
+    policy = next((policy for policy in experiments.POLICIES if name.endswith(policy)), "counterfactual")
+    return comparisons.setting(name.split("_")[0], RUNS[name].parameters, policy)
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_a_sample_of_recorded_rows_is_reproduced(name, monkeypatch):
     _reproducible(name)
     table, about = results.load(name)
-    network = networks.load(results.folder() / record.network(name))
+    network = networks.load(results.network(name))
     assert networks.fingerprint(network.config) == about["network"]
     monkeypatch.setattr(experiments, "fitted", lambda *_, **__: network)  # trained again, weights depend on the machine
-    one = experiments.prepare(**record.settings(name))
-    pairs = results.load(f"{name}_pairs")[0]
+    one = experiments.prepare(**setting(name))
+    pairs = results.load(name, "pairs")[0]
     assert np.array_equal(one.pairs.index, pairs["row"]) and np.array_equal(one.pairs.differing, pairs["differing"])
     first = 8 if name == "bangalore" else 2
-    methods = [m for m in record.METHODS if m not in ("lime", "random")]  # recorded when a chunk, not a pair, had a seed
+    methods = [m for m in comparisons.METHODS if m not in ("lime", "random")]  # recorded when a chunk, not a pair, had a seed
     again = compare(one.model, one.pairs.x[:first], one.pairs.reference[:first], methods, options=one.options)
     both = [tables.wide(part[part["pair"] < first])[methods] for part in (again, table)]
     close = np.isclose(both[0], both[1], atol=2e-3, rtol=2e-3)

@@ -10,11 +10,11 @@ import pytest
 
 from insdel.paper import data, networks, results
 from insdel.paper.networks import stacked
-from insdel.paper.records import roar
+from insdel.paper.records.registry import RUNS
+from insdel.paper.records.run import record
 from insdel.paper.studies.roar import removal, tables, tasks
-from insdel.paper.studies.roar.tasks import Size
 
-SMALL = Size(rows=120, epochs=1, replicates=2, samples=64)
+ROWS, SMALL = 120, {"epochs": 1, "replicates": 2, "samples": 64}
 
 
 @pytest.fixture
@@ -25,12 +25,12 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
 
 @pytest.mark.parametrize("name", tasks.TASKS)
 def test_every_task_has_rows_and_a_plan(name: str) -> None:
-    dataset, split = tasks.load(name, Size(rows=200), source="simulated")
+    dataset, split = tasks.load(name, 200, source="simulated")
     assert dataset.source == "simulated" and len(dataset.features) == 200
     plan = tasks.plan(name)
     assert plan.replicates == 5 and plan.fractions in (removal.FRACTIONS, (0.1, 0.3, 0.5))
     assert split.x_train.shape[1] == len(dataset.names)
-    small = tasks.plan(name, SMALL)
+    small = tasks.plan(name, **SMALL)
     assert (small.recipe.epochs, small.replicates, small.samples) == (1, 2, 64)
 
 
@@ -45,7 +45,7 @@ def test_the_papers_tasks_have_the_papers_networks() -> None:
 def test_everything_follows_from_the_independent_columns() -> None:
     """The eight dropped ones, and the target, are functions of the eight kept ones."""
     full = data.load("cern", "simulated", n=300)
-    kept, _ = tasks.load("cern_independent", Size(rows=300))
+    kept, _ = tasks.load("cern_independent", 300)
     assert kept.names == tasks.INDEPENDENT and len(kept.names) == 8
     assert kept.binary == ("Q1", "Q2") and set(kept.standardise) == set(kept.names)
     for i in "12":
@@ -57,7 +57,7 @@ def test_everything_follows_from_the_independent_columns() -> None:
 
 
 def test_correlated_columns_are_dropped() -> None:
-    dataset, split = tasks.load("bangalore_independent", Size(rows=600), source="simulated")
+    dataset, split = tasks.load("bangalore_independent", 600, source="simulated")
     correlation = np.abs(np.corrcoef(split.x_train.astype(float).T)) - np.eye(len(dataset.names))
     assert correlation.max() <= tasks.CORRELATION
     assert dataset.names[0] == "Area" and 10 < len(dataset.names) < 38
@@ -84,9 +84,9 @@ def test_planted_rows_and_their_copies() -> None:
     assert noise.std() == pytest.approx(tasks.PLANTED_NOISE, rel=0.1)
 
 
-def test_a_killed_recording_ends_in_the_same_record(folder: Path, monkeypatch, capsys) -> None:
-    arguments = ["planted_copied", "--rows", "120", "--epochs", "1", "--replicates", "2", "--samples", "64"]
-    real, calls = stacked.fit, []
+def test_a_killed_recording_ends_in_the_same_record(folder: Path, monkeypatch) -> None:
+    changes = {"rows": ROWS, **SMALL}
+    real, calls, said = stacked.fit, [], []
 
     def cut_off(*given, **options):
         calls.append(1)
@@ -95,24 +95,26 @@ def test_a_killed_recording_ends_in_the_same_record(folder: Path, monkeypatch, c
         return real(*given, **options)
 
     monkeypatch.setattr(stacked, "fit", cut_off)
-    assert roar.main(arguments) == 2
-    assert "killed" in capsys.readouterr().err and not results.exists("roar_planted_copied")
-    assert roar.main(arguments) == 0
-    said = capsys.readouterr().out
-    assert "cells left" in said and "64 samples" in said and "50 steps" in said
+    run = RUNS["roar_planted_copied"]
+    with pytest.raises(OSError, match="killed"):
+        record(run, changes)
+    assert not (folder / "build" / "trials").exists()
+    path = record(run, changes, say=said.append)
+    text = "\n".join(said)
+    assert "cells left" in text and "64 samples" in text and "50 steps" in text
+    monkeypatch.setenv("INSDEL_RESULTS", str(path.parent))
     table, about = results.load("roar_planted_copied")
-    grid = removal.cells(tasks.plan("planted_copied", SMALL))
+    grid = removal.cells(tasks.plan("planted_copied", **SMALL))
     assert len(calls) == len(grid) - 1 + 1  # fraction 0 needs no stack; one cell was cut off and done again
     monkeypatch.setattr(stacked, "fit", real)
-    whole = removal.run(tasks.load("planted_copied", SMALL)[1], tasks.plan("planted_copied", SMALL))
-    pd.testing.assert_frame_equal(table, roar.slim(whole))
-    assert about["command"] == "python -m insdel.paper.records.roar " + " ".join(arguments)
+    whole = removal.run(tasks.load("planted_copied", ROWS)[1], tasks.plan("planted_copied", **SMALL))
+    pd.testing.assert_frame_equal(table, whole.astype({"removed": "int16", "replicate": "int16"}))
+    words = "-p rows 120 -p epochs 1 -p replicates 2 -p samples 64"
+    assert about["command"] == f"insdel record roar_planted_copied {words}"
     assert about["parameters"]["threads"] == 1 and about["seconds"] > 0
     assert "120 simulated rows" in tables.told(about)
 
 
-def test_misuse_is_told(folder: Path) -> None:
+def test_misuse_is_told() -> None:
     with pytest.raises(ValueError, match="there is no task"):
         tasks.find("boston")
-    with pytest.raises(SystemExit):
-        roar.main(["boston"])

@@ -76,6 +76,14 @@ def parser() -> argparse.ArgumentParser:
     data = commands.add_parser("data", help="list the data sets, or fetch one: insdel data fetch cern")
     data.add_argument("fetch", nargs="*", metavar="fetch NAME", help="download the real file of a data set")
     data.set_defaults(action=data_command)
+    record = commands.add_parser("record", help="carry out a full-size run and write it to results/ (hours; resumable)")
+    record.add_argument("names", nargs="*", metavar="NAME", help="of the runs, or all")
+    record.add_argument("-l", "--list", action="store_true", help="list the runs and stop")
+    record.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
+                        help="a trial with another size, into build/trials/")  # fmt: skip
+    record.add_argument("--threads", type=int, default=1, help="of this process; another number rounds otherwise")
+    record.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, tcp://…, for runs that compare")
+    record.set_defaults(action=record_command)
     claims = commands.add_parser("claims", help="derive the verdict on every claim of the paper from the records")
     claims.add_argument("--verdict", help='those with this verdict only, such as "does not hold"')
     claims.add_argument("--chapter", help="those of this chapter only, by its label or a part of its name")
@@ -196,6 +204,18 @@ def data_command(options: argparse.Namespace) -> None:
         found = f"real: {entry['found']} ({known[entry['sha_ok']]})"
         missing = f"simulated, for there is no real file; to get it: {entry['get']}"
         say(f"{entry['name']}: {entry['what']}\n  {found if entry['found'] else missing}")
+
+
+def record_command(options: argparse.Namespace) -> int:
+    """Carry out full-size runs, or trials, or list them; exit code 2 if one could not be done."""
+    from insdel.paper.records import registry
+
+    if options.list or not options.names:
+        say("\n".join(registry.listed()))
+        return 0
+    changes = dict(options.parameter)
+    how = {"threads": options.threads, "scheduler": options.scheduler, "say": say}
+    return 2 if registry.carry_out(options.names, changes, **how) else 0
 
 
 def claims_command(options: argparse.Namespace) -> int:

@@ -68,12 +68,7 @@ def recorded() -> tuple[pd.DataFrame, str]:
 
 def full_size_runs() -> float:
     """Seconds of all recorded full-size runs together: what `make paper` takes before it builds the book."""
-    runs = {}
-    for name in results.names():
-        about = json.loads((results.folder() / f"{name}.json").read_text(encoding="utf-8"))
-        if name != RECORD:
-            runs[about["command"]] = float(about["seconds"])  # a run may leave several tables
-    return sum(runs.values())
+    return sum(float(results.about(name)["seconds"]) for name in results.names() if name != RECORD)
 
 
 def say(seconds: float) -> str:
@@ -92,7 +87,7 @@ def main() -> int:
     chapters = {profile: len(rows) for profile, rows in table.groupby("profile")}
     facts = {"command": "python -m insdel.book.durations", "parameters": {"chapters": chapters},
              "data": "none: the times of executed chapters", "seconds": float(table["seconds"].sum())}  # fmt: skip
-    results.save(RECORD, table, facts)
+    results.save(RECORD, {"chapters": table}, facts)
     print("; ".join(f"{profile}: {count} chapters" for profile, count in chapters.items()))
     return 0
 

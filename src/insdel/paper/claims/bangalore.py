@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import skew as skewness
 
 from insdel import paper
 from insdel.paper import results
@@ -48,7 +49,6 @@ from insdel.paper.claims.verdict import (
     repeats,
     zero,
 )
-from insdel.paper.studies.data_facts import skewness
 
 BEST = (IG, DL, VG, IXG, LIME, RANDOM)  # what Kernel SHAP is compared with
 USING_REFERENCE, LOCAL = (KS, IG, DL, LIME), (VG, IXG)

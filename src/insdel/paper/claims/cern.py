@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.stats import skew as skewness
 
 from insdel import paper
 from insdel.paper import results
@@ -38,7 +39,6 @@ from insdel.paper.claims.runs import (
 from insdel.paper.claims.verdict import LIMITS, Claim, Figure, Finding, above, around, below, equal, judge, mostly
 from insdel.paper.data.cern import CHARGES
 from insdel.paper.studies import tables
-from insdel.paper.studies.data_facts import skewness
 
 CF, OTO, AVERAGE = "counterfactual", "one_to_one", "average"
 ALL, TABLE_3 = (CF, OTO, AVERAGE), (OTO, AVERAGE)
@@ -241,7 +241,7 @@ def extreme(one: Run) -> list[Figure]:
 
 def off_manifold(one: Run) -> list[Figure]:
     """On the way the prediction leaves what masses can be."""
-    curves = records.table(f"{one.name}_curves")
+    curves = records.table(one.name, "curves")
     walk = curves[(curves["what"] == "asymmetric") & (curves["method"] == KS) & (curves["mode"] == I)]
     top, ends = float(walk["value"].max()), walk.set_index("step")["value"].iloc[[0, -1]].max()
     largest = paper.size("CERN: largest mass (GeV)")
@@ -338,7 +338,7 @@ def evaluations(one: Run) -> list[Figure]:
 
 def charges(one: Run) -> list[Figure]:
     """The charges get next to nothing of what Kernel SHAP hands out."""
-    table = records.table(f"{one.name}_charges")
+    table = records.table(one.name, "charges")
     rows = table[(table["method"] == KS) & (table["quantity"] == "attribution")]
     size = rows["value"].abs()
     total, own = (part.groupby(rows["pair"]).sum() for part in (size, size * rows["feature"].isin(CHARGES)))

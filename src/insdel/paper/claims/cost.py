@@ -33,7 +33,7 @@ def faster() -> Finding:
 
 def houses_faster() -> Finding:
     """Evaluations per pair of houses: the paper's samples, the exact values, IG's gradients."""
-    pairs = records.table("bangalore_pairs")
+    pairs = records.table("bangalore", "pairs")
     exact = (2.0 ** pairs["differing"]).to_numpy()
     gradient = 3.0  # a gradient costs two to three evaluations
     ig = gradient * paper.size("points of the sum of IG")
@@ -48,7 +48,7 @@ def houses_faster() -> Finding:
         "With the paper's 120,000 samples, yes. But the pairs differ in about 12 features only, so that exact values "
         "take fewer evaluations than the samples did."
     )
-    return judge(figures, because, ["bangalore_pairs"])
+    return judge(figures, because, ["bangalore"])
 
 
 def lattice_growth() -> pd.DataFrame:
@@ -70,7 +70,7 @@ def exponential() -> Finding:
 
 def sampling() -> Finding:
     """Sampled Kernel SHAP at a tenth of the evaluations falls short of the exact ABC by at most 2 %."""
-    table = records.table("spend")
+    table = records.table("cost")
     rows = table[(table["method"] == "kernel_shap") & (table["evaluations"] <= table["evaluations"].max() / 10)]
     figures = []
     for mode, part in rows.groupby("mode", sort=False):
@@ -79,19 +79,19 @@ def sampling() -> Finding:
         value, se = float(last["abc_per_feature"]) / whole, float(last["shortfall_se"]) / abs(whole)
         text = f"{mode}: share of the exact ABC that {last['evaluations']:,.0f} evaluations reach"
         figures.append(above(text, value, se, 1 - LIMITS["tie"]))
-    return judge(figures, "Simulated events, 16 features that differ.", ["spend"])
+    return judge(figures, "Simulated events, 16 features that differ.", ["cost"])
 
 
 def same_price() -> Finding:
     """IG against Kernel SHAP that may spend no more than IG does."""
-    table = records.table("spend")
+    table = records.table("cost")
     ig = table[table["method"] == "integrated_gradients"]
     figures = []
     for mode, part in ig.groupby("mode", sort=False):
         best = part.sort_values("evaluations").iloc[-1]
         figures.append(_beside(table, mode, best))
     because = "A gradient is counted as three evaluations."
-    return judge(figures, because, ["spend"])
+    return judge(figures, because, ["cost"])
 
 
 def _beside(table: pd.DataFrame, mode: str, ig: pd.Series) -> Figure:

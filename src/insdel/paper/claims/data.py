@@ -17,7 +17,7 @@ def fact(dataset: str, name: str) -> tuple[float, float | None]:
     table = records.table("data_facts")
     found = table[(table["dataset"] == dataset) & (table["fact"] == name)]
     if len(found) != 1:
-        raise ValueError(f"the record data_facts has no fact {name!r} of {dataset}. Run: python -m insdel.paper.studies.data_facts")
+        raise ValueError(f"the record data_facts has no fact {name!r} of {dataset}. Run: insdel record data_facts")
     value, se = found[["value", "se"]].iloc[0]
     return float(value), None if se != se else float(se)
 

@@ -28,7 +28,7 @@ def confident() -> Finding:
 
 def forgets_at() -> Finding:
     """The deletion AUC is the share of pixels that have to go: the curve must be a step."""
-    curves = records.table(f"{RECORD}_curves")
+    curves = records.table(RECORD, "curves")
     figures = []
     for name in paper.table("albatross")["reference"]:
         walk = curves[(curves["reference"] == name) & (curves["mode"] == "deletion")].sort_values("fraction")

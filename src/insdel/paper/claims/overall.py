@@ -80,14 +80,14 @@ def tests_differ() -> Finding:
 
 def not_monotone() -> Finding:
     """Walks of regression models go up and down: share of recorded curves with steps of both signs."""
-    curves = records.table("bangalore_curves")
+    curves = records.table("bangalore", "curves")
     walks = curves[curves["mode"].isin(MODES)].pivot_table(
         index=["what", "method", "mode"], columns="step", values="value"
     )
     steps = walks.diff(axis=1).iloc[:, 1:]
     both = ((steps > 1e-6).any(axis=1) & (steps < -1e-6).any(axis=1)).astype(float)
     text = "share of the drawn curves with steps up and down (houses)"
-    return judge([above(text, float(both.mean()), float(both.sem()), LIMITS["most"])], "", ["bangalore_curves"])
+    return judge([above(text, float(both.mean()), float(both.sem()), LIMITS["most"])], "", ["bangalore"])
 
 
 Row = tuple[str, str, str, str, Callable[[], Finding]]

@@ -3,51 +3,33 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from insdel.paper import results
 from insdel.paper.claims.verdict import MissingRecordError
-from insdel.paper.records.runs import NAMES, words
-
-COMMANDS = {
-    "data_facts": "python -m insdel.paper.studies.data_facts",
-    "cern_accuracy": "python -m insdel.paper.studies.data_facts accuracy",
-    "bench": "make bench",
-    "spend": "python -m insdel.paper.studies.cost",
-    "images_albatross": "python -m insdel.paper.studies.images.study images_albatross PHOTO --network b0 --label albatross",
-    **{name: " ".join(["python -m insdel.paper.records.runs", *words(name)]) for name in NAMES},
-}
+from insdel.paper.records.registry import command
 
 
-def command(name: str) -> str:
-    """What records a run; of a record's parts (…_pairs, …_curves), what records the whole."""
-    if name.startswith("roar_"):
-        return f"python -m insdel.paper.records.roar {name.removeprefix('roar_')}"
-    whole = [known for known in COMMANDS if name == known or name.startswith(f"{known}_")]
-    if not whole:
-        raise ValueError(f"no command is known that records {name!r}. Known records: {', '.join(COMMANDS)}, roar_….")
-    return COMMANDS[max(whole, key=len)]
-
-
-def load(name: str) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """A record's table and provenance; `MissingRecordError` if there is none."""
-    if not results.exists(name):
+def load(name: str, part: str | None = None) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """A table of a record, the main one by default, and its provenance; `MissingRecordError` if there is none."""
+    if not results.exists(name, part):
         raise MissingRecordError(name, command(name))
-    path = results.folder() / f"{name}.parquet"
-    return _read(str(path), path.stat().st_mtime_ns)
+    folder = results.folder()
+    return _read(folder, (folder / name / results.ABOUT).stat().st_mtime_ns, name, part)
 
 
 @lru_cache(maxsize=64)
-def _read(path: str, changed: int) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Read a record once for each state of its file."""
-    return results.load(path.rsplit("/", 1)[-1].removesuffix(".parquet"))
+def _read(folder: Path, changed: int, name: str, part: str | None) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Read a table once for each state of its record."""
+    return results.load(name, part)
 
 
-def table(name: str) -> pd.DataFrame:
-    """A record's table."""
-    return load(name)[0]
+def table(name: str, part: str | None = None) -> pd.DataFrame:
+    """A table of a record, the main one by default."""
+    return load(name, part)[0]
 
 
 def about(name: str) -> dict[str, Any]:

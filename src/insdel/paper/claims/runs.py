@@ -44,7 +44,7 @@ class Run:
     @cached_property
     def pairs(self) -> pd.DataFrame:
         """Per pair: rows, number of differing features, f(x), f(x′)."""
-        return records.table(f"{self.name}_pairs")
+        return records.table(self.name, "pairs")
 
     @cached_property
     def columns(self) -> pd.DataFrame:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from insdel.paper import results
 from insdel.paper.claims.verdict import Claim, Finding
+from insdel.store import replace
 
 FILE = Path(__file__).with_name("stated.json")
 
@@ -25,7 +25,7 @@ def stated(path: Path = FILE) -> dict[str, str]:
 def state(findings: Mapping[str, Finding], path: Path = FILE) -> Path:
     """Write the derived verdicts as the stated ones."""
     verdicts = {name: finding.verdict for name, finding in findings.items()}
-    results.replace(path, json.dumps(verdicts, indent=1, ensure_ascii=False) + "\n")
+    replace(path, json.dumps(verdicts, indent=1, ensure_ascii=False) + "\n")
     return path
 
 

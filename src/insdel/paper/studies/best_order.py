@@ -1,20 +1,12 @@
 """How good can an order be? Every method's ABC beside the best and the mean of all n! orders, pair by pair.
 
-All of it follows from the lattice of a pair, evaluated once. `python -m insdel.paper.studies.best_order bangalore` and
-`python -m insdel.paper.studies.best_order cern POLICY` record the full-size runs behind the chapters on the best order, on chance and on
-insertion and deletion together; killed and started again, they go on from the last finished chunk. The records:
-
-beyond_NAME         one row per pair, method and mode
-beyond_NAME_pairs   one row per pair: how its features interact
-beyond_NAME_orders  one row per pair, mode and level: quantiles of the ABC over random orders
+All of it follows from the lattice of a pair, evaluated once.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import factorial
 from pathlib import Path
 from typing import Any
@@ -33,10 +25,6 @@ from insdel.curves import order
 from insdel.evaluate import Model, float64, progress_off, to_tensor
 from insdel.identity import identity
 from insdel.lattice import LATTICE_MODES, MAX_FEATURES, Lattice, lattices, subset_sizes
-from insdel.paper import networks, results
-from insdel.paper.records.clock import Clock
-from insdel.paper.records.runs import CERN_ROWS, flags
-from insdel.paper.studies.experiments import POLICIES, Experiment, prepare
 from insdel.store import Store
 
 METHODS = (*PAPER_METHODS, "banzhaf", "occlusion", "greedy")
@@ -231,113 +219,3 @@ def interaction_term(lattice: Lattice, ranking: np.ndarray) -> float:
     for place in places:
         last, first = np.append(last, np.maximum(last, place)), np.append(first, np.minimum(first, place))
     return -float((np.asarray(lattice.dividends())[1:] * (last - first)[1:]).sum())
-
-
-@dataclass(frozen=True)
-class Size:
-    """Numbers of a recorded run; None is all pairs, or the paper's training.
-
-    pairs : pairs that are looked at, at most
-    rows : CERN events that are simulated
-    epochs : passes of the training
-    orders : random orders per pair
-    """
-
-    pairs: int | None = 400
-    rows: int = CERN_ROWS
-    epochs: int | None = None
-    orders: int = 20_000
-
-
-def settings(name: str, policy: str | None, size: Size) -> dict[str, Any]:
-    """What `experiments.prepare` gets for a run: the data, network and pairs of `insdel.paper.records.runs`."""
-    changes: dict[str, Any] = {"n_pairs": size.pairs} | ({} if size.epochs is None else {"epochs": size.epochs})
-    if name == "bangalore":
-        return {"name": name, "source": "real", **changes}
-    return {"name": name, "source": "simulated", "policy": policy, "rows": size.rows, **changes}
-
-
-def record(name: str, policy: str | None = None, size: Size | None = None) -> Path:
-    """Carry out the run behind the chapters, write its three records and return the path of the first.
-
-    Parameters
-    ----------
-    name, policy : "bangalore", or "cern" with one of `POLICIES`
-    size : smaller numbers, for a trial
-    """
-    if (name == "cern") != (policy in POLICIES):
-        raise ValueError(f"cern needs a policy, one of {', '.join(POLICIES)}; bangalore has none. Found {policy}.")
-    size = size or Size()
-    label = "_".join(part for part in ("beyond", name, policy) if part)
-    trial = "".join(f"_{key}{value}" for key, value in _smaller(size).items())
-    clock = Clock(results.folder().resolve().parent / "build" / "records" / f"{label}{trial}")
-    experiment = prepare(**settings(name, policy, size))
-    x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
-    kept: dict[str, Any] = {"options": experiment.options, "orders": size.orders, "checkpoint": clock.folder}
-    found = study(experiment.model, x, reference, **kept)
-    facts = _facts(name, policy, size, experiment, found, clock)
-    results.save(f"{label}_pairs", found.pairs, facts)
-    results.save(f"{label}_orders", _slim(found.orders), facts)
-    return results.save(label, _slim(found.areas), facts)
-
-
-def _smaller(size: Size) -> dict[str, Any]:
-    return {key: value for key, value in asdict(size).items() if value != getattr(Size(), key)}
-
-
-def _slim(table: pd.DataFrame) -> pd.DataFrame:
-    """The same table in half the space: areas in single precision."""
-    return table.astype({name: np.float32 for name, kind in table.dtypes.items() if kind == np.float64})
-
-
-def _facts(
-    name: str, policy: str | None, size: Size, experiment: Experiment, found: Found, clock: Clock
-) -> dict[str, Any]:
-    """Return the provenance of a run."""
-    words = [word for word in (name, policy) if word]
-    return {
-        "command": " ".join(["python -m insdel.paper.studies.best_order", *words, *flags(_smaller(size))]),
-        "parameters": {**settings(name, policy, size), "methods": METHODS, "orders": size.orders, "levels": LEVELS,
-                       "threads": torch.get_num_threads()},
-        "data": {"what": experiment.source, "source": experiment.dataset.source, **experiment.dataset.provenance},
-        "trained_on": experiment.trained_on,
-        "network": networks.fingerprint(experiment.model.config),
-        "r2": experiment.r2,
-        "pairs": len(found.pairs),
-        "skipped": len(experiment.pairs) - len(found.pairs),
-        "skipped_are": f"pairs that differ in more than {MAX_FEATURES} features",
-        "seconds": round(clock.seconds(), 1),
-        "seconds_are": "data, training and comparison, over all starts",
-        "evaluations": int((2.0 ** found.pairs["differing"]).sum()),
-        "evaluations_are": "hybrids in the lattices; gradients and LIME's samples come on top",
-    }  # fmt: skip
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    top = argparse.ArgumentParser(prog="python -m insdel.paper.studies.best_order", description="Record methods beside all orders.")
-    top.add_argument("experiment", choices=["bangalore", "cern"])
-    top.add_argument("policy", nargs="?", choices=POLICIES, help="for cern: which x′ goes with which x")
-    top.add_argument("--threads", type=int, help="threads of this process")
-    for option in asdict(Size()):
-        top.add_argument(f"--{option}", type=int, default=getattr(Size(), option), help="smaller, for a trial")
-    return top
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Record the run that the command line asks for; 0 all well, 2 misuse or data that is missing."""
-    options = parser().parse_args(arguments)
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    try:
-        size = Size(**{key: getattr(options, key) for key in asdict(Size())})
-        path = record(options.experiment, options.policy, size)
-    except (ValueError, FileNotFoundError, OSError) as error:
-        print(f"insdel.paper.studies.best_order: {error}", file=sys.stderr)
-        return 2
-    print(f"written: {path.parent.name}/{path.name} and what belongs to it", flush=True)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

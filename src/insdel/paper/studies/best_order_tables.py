@@ -21,7 +21,7 @@ RUNS = {
     "collisions, counterfactual": "cern_counterfactual",
     "collisions, one-to-one": "cern_one_to_one",
     "collisions, average": "cern_average",
-}  # what a chapter calls a run → what its record is called after "beyond_"
+}  # what a chapter calls a run → what its record is called after "best_order_"
 TITLES = {name: f"best for {'insertion + deletion' if mode == 'both' else mode}" for name, mode in BEST.items()}
 
 
@@ -43,16 +43,16 @@ def live(experiment: Experiment, orders: int, seed: int = 0) -> Evidence:
 
 
 def recorded(run: str) -> Evidence | None:
-    """What `python -m insdel.paper.studies.best_order` recorded for one of `RUNS`; None if there is no such record."""
-    name = f"beyond_{RUNS[run]}"
-    if not all(results.exists(f"{name}{part}") for part in ("", "_pairs", "_orders")):
+    """The record of one of `RUNS`; None if there is none."""
+    name = f"best_order_{RUNS[run]}"
+    if not results.exists(name):
         return None
     areas, about = results.load(name)
-    pairs, orders = (results.load(f"{name}_{part}")[0] for part in ("pairs", "orders"))
+    pairs, orders = (results.load(name, table)[0] for table in ("pairs", "orders"))
     found = Found(areas, pairs, orders)
-    whole = f"{RUNS[run]}_pairs"  # the run whose first pairs these are; it knows their rows
-    if "row" not in pairs and results.exists(whole):
-        found = with_ends(found, results.load(whole)[0])
+    whole = tables.recorded_pairs(RUNS[run])  # of the run whose first pairs these are; it knows their rows
+    if "row" not in pairs and whole is not None:
+        found = with_ends(found, whole)
     return Evidence(found, tables.told(about))
 
 
@@ -73,7 +73,7 @@ def together(own: Mapping[str, Evidence], use_records: bool) -> dict[str, Eviden
 
 def command(run: str) -> str:
     """The command that records one of `RUNS`."""
-    return "python -m insdel.paper.studies.best_order " + RUNS[run].replace("cern_", "cern ")
+    return f"insdel record best_order_{RUNS[run]}"
 
 
 def title(method: str) -> str:

@@ -1,13 +1,7 @@
-"""Which binary IG? Casting, interpolating and jumping on the same pairs: values, orders, areas, cost  [section 4].
-
-`python -m insdel.paper.studies.binary_ig` records the run on the real houses; killed and started again, it goes on after
-its last finished chunk of pairs.
-"""
+"""Which binary IG? Casting, interpolating and jumping on the same pairs: values, orders, areas, cost  [section 4]."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -27,9 +21,7 @@ from insdel.curves import MODES, order
 from insdel.evaluate import Model, predict, progress_off
 from insdel.identity import identity
 from insdel.lattice import Lattice, lattices, subset_sizes
-from insdel.paper import networks, results
-from insdel.paper.records.clock import Clock
-from insdel.paper.studies.experiments import Experiment, prepare
+from insdel.paper.studies.experiments import Experiment
 from insdel.seeds import pair_seeds
 from insdel.stats import Ends, mean, ratio
 from insdel.store import Store
@@ -287,51 +279,3 @@ def costs(table: pd.DataFrame) -> pd.DataFrame:
 def binary_features(experiment: Experiment) -> list[int]:
     """Indices of the features that take two values only."""
     return [experiment.split.names.index(name) for name in experiment.split.binary]
-
-
-def record(pairs: int | None = None, plan: Plan | None = None) -> Path:
-    """Carry out the run behind the chapter on the real houses, write it to `results/` and return its path.
-
-    Parameters
-    ----------
-    pairs, plan : fewer pairs and a smaller plan, for a trial
-    """
-    plan = plan or Plan()
-    clock = Clock(results.folder().resolve().parent / "build" / "records" / f"binary_ig{f'_{pairs}' if pairs else ''}")
-    experiment = prepare("bangalore", source="real", n_pairs=pairs)
-    x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
-    table = study(experiment.model, x, reference, binary_features(experiment), plan, checkpoint=clock.folder / "chunks")
-    facts = {
-        "command": " ".join(["python -m insdel.paper.studies.binary_ig", *([f"--pairs {pairs}"] if pairs else [])]),
-        "parameters": {**asdict(plan), "threads": torch.get_num_threads()},
-        "data": {"what": experiment.source, "source": experiment.dataset.source, **experiment.dataset.provenance},
-        "network": networks.fingerprint(experiment.model.config),
-        "r2": experiment.r2,
-        "pairs": int(table["pair"].nunique()),
-        "left_out": len(x) - int(table["pair"].nunique()),
-        "seconds": round(clock.seconds(), 1),
-        "seconds_are": "data, training and comparison, over all starts",
-    }
-    return results.save("binary_ig", table, facts)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Record the run that the command line asks for; 0 all well, 2 misuse or data that is missing."""
-    about = "Record casting, interpolating and jumping on the real houses in results/."
-    parser = argparse.ArgumentParser(prog="python -m insdel.paper.studies.binary_ig", description=about)
-    parser.add_argument("--pairs", type=int, help="fewer pairs, for a trial")
-    parser.add_argument("--threads", type=int, help="threads of this process")
-    options = parser.parse_args(arguments)
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    try:
-        path = record(options.pairs)
-    except (ValueError, OSError) as error:
-        print(f"insdel.paper.studies.binary_ig: {error}", file=sys.stderr)
-        return 2
-    print(f"written: {path.parent.name}/{path.name}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,17 +1,11 @@
-"""How little can I spend? The area that a method reaches, against the model evaluations it asks for.
-
-`python -m insdel.paper.studies.cost` records the full-size run; killed and started again, it goes on after its last finished
-budget.
-"""
+"""How little can I spend? The area that a method reaches, against the model evaluations it asks for."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +19,6 @@ from insdel.attribution.registry import find
 from insdel.curves import MODES, abc, curve, order
 from insdel.evaluate import Model, Pairs, Points, progress_off
 from insdel.identity import identity
-from insdel.paper import networks, results
-from insdel.paper.records.clock import Clock
-from insdel.paper.studies.experiments import Experiment, prepare
 from insdel.stats import Ends, mean
 from insdel.store import Store
 
@@ -192,69 +183,3 @@ def enough(table: pd.DataFrame, share: float = 0.01) -> pd.DataFrame:
         settled = ~rows["short"][::-1].cummax()[::-1]  # from here to the largest budget
         found.loc[method, mode] = rows["evaluations"][settled].min()
     return found
-
-
-@dataclass(frozen=True)
-class Size:
-    """Numbers of the recorded run: pairs that are explained, events that are simulated, passes of the training."""
-
-    pairs: int = 500
-    rows: int = 100_000
-    epochs: int = networks.RECIPES["cern"].epochs
-
-
-def record(size: Size | None = None, budgets: Mapping[str, Sequence[int]] | None = None) -> Path:
-    """Carry out the run behind the chapter at full size, write it to `results/` and return its path.
-
-    Parameters
-    ----------
-    size, budgets : smaller ones, for a trial
-    """
-    size, budgets = size or Size(), budgets or BUDGETS | ONE_PRICE
-    numbers = "_".join(str(value) for value in asdict(size).values())
-    clock = Clock(results.folder().resolve().parent / "build" / "records" / f"spend_{numbers}")
-    experiment = prepare("cern", source="simulated", n_pairs=size.pairs, rows=size.rows, epochs=size.epochs)
-    x, reference = experiment.pairs.x, experiment.pairs.reference
-    table = cost_accuracy(experiment.model, x, reference, budgets=budgets, checkpoint=clock.folder / "budgets",
-                          pairs=experiment.pairs)  # fmt: skip
-    return results.save("spend", table, _facts(size, budgets, experiment, clock))
-
-
-def _facts(
-    size: Size, budgets: Mapping[str, Sequence[int]], experiment: Experiment, clock: Clock
-) -> dict[str, Any]:
-    """Return the provenance of a run."""
-    smaller = {key: value for key, value in asdict(size).items() if value != getattr(Size(), key)}
-    words = [word for key, value in smaller.items() for word in (f"--{key}", str(value))]
-    return {
-        "command": " ".join(["python -m insdel.paper.studies.cost", *words]),
-        "parameters": {**asdict(size), "budgets": dict(budgets), "threads": torch.get_num_threads()},
-        "data": {"what": experiment.source, "source": experiment.dataset.source, **experiment.dataset.provenance},
-        "network": networks.fingerprint(experiment.model.config),
-        "r2": experiment.r2,
-        "pairs": len(experiment.pairs),
-        "seconds": round(clock.seconds(), 1),
-        "seconds_are": "data, training and comparison, over all starts",
-    }
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Record the run that the command line asks for; 0 all well, 2 misuse."""
-    parser = argparse.ArgumentParser(prog="python -m insdel.paper.studies.cost", description="Record cost and accuracy in results/.")
-    for option, value in asdict(Size()).items():
-        parser.add_argument(f"--{option}", type=int, default=value, help="smaller, for a trial")
-    parser.add_argument("--threads", type=int, help="threads of this process")
-    options = parser.parse_args(arguments)
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    try:
-        path = record(Size(options.pairs, options.rows, options.epochs))
-    except (ValueError, OSError) as error:
-        print(f"insdel.paper.studies.cost: {error}", file=sys.stderr)
-        return 2
-    print(f"written: {path.parent.name}/{path.name}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

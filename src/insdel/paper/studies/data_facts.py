@@ -1,31 +1,24 @@
-"""Facts about the real data files that the paper states, counted and recorded: `python -m insdel.paper.studies.data_facts`.
-
-data_facts     dataset, fact, value, se, rows: counts, residuals of the physics, skewness  [sections 5.1, 5.2]
-cern_accuracy  by true mass: how far the CERN network is off  [appendix A.4]; `python -m insdel.paper.studies.data_facts accuracy`
-"""
+"""What the paper states about the data files, counted  [sections 5.1, 5.2], and by mass how far its network is off."""
 
 from __future__ import annotations
 
-import argparse
 import math
-import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import skew as skewness
 
-from insdel.paper import results
 from insdel.paper.data import bangalore, cern
 from insdel.paper.data.check import MASS_LIST
-from insdel.paper.data.files import data_folder, sha256
 from insdel.paper.data.physics import identities
 from insdel.paper.data.validate import read_table
 
 Row = dict[str, Any]
 BANGALORE, CERN = "Bangalore.csv", "dielectron_first1000.csv"
+FILES = (BANGALORE, CERN, MASS_LIST)
 MASS_BANDS = (2, 20, 40, 60, 80, 90, 100, 110)  # GeV
 
 
@@ -37,12 +30,6 @@ def row(dataset: str, fact: str, value: float, rows: int, se: float = math.nan) 
 def mean_row(dataset: str, fact: str, values: np.ndarray) -> Row:
     """A mean with its standard error."""
     return row(dataset, fact, values.mean(), len(values), values.std(ddof=1) / math.sqrt(len(values)))
-
-
-def skewness(values: np.ndarray) -> float:
-    """Third standardised moment."""
-    z = (values - values.mean()) / values.std()
-    return float((z**3).mean())
 
 
 def houses(path: Path) -> Iterator[Row]:
@@ -143,17 +130,6 @@ def collect(folder: Path) -> pd.DataFrame:
     return pd.DataFrame([fact for path, read in files.items() for fact in read(path)])
 
 
-def record() -> Path:
-    """Write `results/data_facts` and return its path."""
-    folder, started = data_folder(), time.perf_counter()
-    if folder is None:
-        raise FileNotFoundError("the facts need the real files: set INSDEL_DATA to their folder.")
-    table = collect(folder)
-    hashes = {name: sha256(folder / name) for name in (BANGALORE, CERN, MASS_LIST)}
-    facts = {"command": "python -m insdel.paper.studies.data_facts", "parameters": {}, "data": {"source": "real", "sha256": hashes}}
-    return results.save("data_facts", table, facts | {"seconds": round(time.perf_counter() - started, 1)})
-
-
 def accuracy(true: np.ndarray, predicted: np.ndarray) -> pd.DataFrame:
     """Mean of prediction − truth by bands of the true mass.
 
@@ -168,46 +144,3 @@ def accuracy(true: np.ndarray, predicted: np.ndarray) -> pd.DataFrame:
     low, high = ([getattr(band, end) for band in found.index] for end in ("left", "right"))
     return pd.DataFrame({"low": low, "high": high, "events": found["size"].to_numpy(),
                          "error": found["mean"].to_numpy(), "se": found["sem"].to_numpy()})  # fmt: skip
-
-
-def record_accuracy(**changes: Any) -> Path:
-    """Write `results/cern_accuracy`: the recorded network on all its held-out simulated events.
-
-    changes : for `experiments.prepare`, smaller numbers for a trial
-    """
-    from insdel.evaluate import predict
-    from insdel.paper.records import runs
-    from insdel.paper.studies.experiments import prepare
-
-    started = time.perf_counter()
-    experiment = prepare(**{**runs.settings("cern_counterfactual"), "n_pairs": 1, **changes})
-    split = experiment.split
-    predicted = np.asarray(predict(experiment.model, split.x_test))
-    facts = {
-        "command": "python -m insdel.paper.studies.data_facts accuracy",
-        "parameters": changes,
-        "data": {"what": experiment.source, "source": experiment.dataset.source},
-        "r2": float(1 - ((predicted - split.y_test) ** 2).mean() / split.y_test.var()),
-        "least_prediction": float(predicted.min()),
-        "skewness_of_predictions": skewness(predicted),
-        "seconds": round(time.perf_counter() - started, 1),
-    }
-    return results.save("cern_accuracy", accuracy(split.y_test, predicted), facts)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Record the facts; 0 all well, 2 misuse or files that are missing."""
-    parser = argparse.ArgumentParser(prog="python -m insdel.paper.studies.data_facts", description="Count what the paper states.")
-    parser.add_argument("what", nargs="?", choices=["data", "accuracy"], default="data")
-    options = parser.parse_args(arguments)
-    try:
-        path = record() if options.what == "data" else record_accuracy()
-    except (ValueError, OSError) as error:
-        print(f"insdel.paper.studies.data_facts: {error}", file=sys.stderr)
-        return 2
-    print(f"written: {path.parent.name}/{path.name}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,15 +1,9 @@
-"""How far off the data are the hybrids? Their distance along a walk, and what the walk earns there  [section 5.2].
-
-`python -m insdel.paper.studies.manifold cern|extreme|bangalore` records the full-size runs; killed and started again, a run goes
-on after its last finished chunk.
-"""
+"""How far off the data are the hybrids? Their distance along a walk, and what the walk earns there  [section 5.2]."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +18,9 @@ from insdel.curves import MODES, abc, curve, order
 from insdel.evaluate import progress_off
 from insdel.identity import identity
 from insdel.lattice import Lattice, lattices
-from insdel.paper import networks, results
 from insdel.paper.data.cern import NAMES
 from insdel.paper.data.physics import momenta
-from insdel.paper.records.clock import Clock
-from insdel.paper.studies.experiments import POLICIES, Experiment, prepare
+from insdel.paper.studies.experiments import Experiment
 from insdel.stats import Ends, mean, ratio
 from insdel.store import Store
 
@@ -367,130 +359,3 @@ def extremes(found: pd.DataFrame) -> pd.DataFrame:
     first = found[found["pairing"] == 0]
     best = found.loc[[first["insertion"].idxmax(), found["insertion"].idxmax()]]
     return best.assign(what=["of one pairing", "of all pairings"]).reset_index(drop=True)
-
-
-@dataclass(frozen=True)
-class Size:
-    """Numbers of the recorded runs; None is what a full-size run has.
-
-    pairs : pairs per policy (CERN), pairs of houses; the extreme pair is sought among all
-    rows : events that are simulated
-    epochs : passes of the training
-    pairings : how often all events are paired at random
-    """
-
-    pairs: int | None = None
-    rows: int = 100_000
-    epochs: int | None = None
-    pairings: int = 10
-
-
-CERN_PAIRS = 100
-NAMES_OF_RUNS = ("cern", "extreme", "bangalore")
-
-
-def record(name: str, size: Size | None = None, source: str = "real") -> Path:
-    """Carry out one of the runs, write its records to `results/` and return the path of the first.
-
-    Parameters
-    ----------
-    name : one of `NAMES_OF_RUNS`
-    size : smaller numbers, for a trial
-    source : of the houses
-    """
-    size = size or Size()
-    if name not in NAMES_OF_RUNS:
-        raise ValueError(f"there is no run {name!r}. The runs are: {', '.join(NAMES_OF_RUNS)}.")
-    numbers = "".join(f"_{key}{value}" for key, value in _smaller(size).items())
-    clock = Clock(results.folder().resolve().parent / "build" / "records" / f"manifold_{name}{numbers}")
-    run = {"cern": _record_cern, "extreme": _record_extreme, "bangalore": _record_bangalore}[name]
-    return run(size, source, clock)
-
-
-def _smaller(size: Size) -> dict[str, Any]:
-    return {key: value for key, value in asdict(size).items() if value != getattr(Size(), key)}
-
-
-def _changes(size: Size) -> dict[str, Any]:
-    return {} if size.epochs is None else {"epochs": size.epochs}
-
-
-def _record_cern(size: Size, source: str, clock: Clock) -> Path:
-    chosen: dict[str, Any] = {"source": "simulated", "rows": size.rows, "n_pairs": size.pairs or CERN_PAIRS}
-    tables, ruler = [], None
-    for policy in POLICIES:
-        experiment = prepare("cern", policy=policy, **chosen, **_changes(size))
-        ruler = ruler or Ruler.of(experiment)
-        found = walks(experiment, ruler, checkpoint=clock.folder / policy)
-        tables.append(found.assign(policy=policy))
-    assert ruler is not None  # there are policies
-    facts = _facts("cern", size, experiment, clock)
-    results.save("manifold_cern_real", ruler.measure(experiment.x_test), facts)
-    return results.save("manifold_cern", slim(pd.concat(tables, ignore_index=True)), facts)
-
-
-def _record_extreme(size: Size, source: str, clock: Clock) -> Path:
-    experiment = prepare("cern", source="simulated", policy="one_to_one", rows=size.rows, **_changes(size))
-    ruler = Ruler.of(experiment)
-    found = tail(experiment, ruler, pairings=size.pairings, checkpoint=clock.folder / "pairings")
-    few = extremes(found)
-    there = chosen_pairs(experiment, few["row"].tolist(), few["reference_row"].tolist())
-    steps = walks(there, ruler, checkpoint=clock.folder / "walks")
-    facts = {**_facts("extreme", size, experiment, clock), "pairs": len(found)}
-    results.save("manifold_extreme_walks", slim(steps.assign(what=few["what"].to_numpy()[steps["pair"]])), facts)
-    return results.save("manifold_extreme", found, facts)
-
-
-def _record_bangalore(size: Size, source: str, clock: Clock) -> Path:
-    experiment = prepare("bangalore", source=source, n_pairs=size.pairs, **_changes(size))
-    ruler = Ruler.of(experiment)
-    steps = walks(experiment, ruler, checkpoint=clock.folder / "walks")
-    facts = _facts("bangalore", size, experiment, clock)
-    results.save("manifold_bangalore_real", ruler.measure(experiment.x_test), facts)
-    return results.save("manifold_bangalore", slim(steps), facts)
-
-
-def slim(steps: pd.DataFrame) -> pd.DataFrame:
-    """The same table in less space: words as categories, pairs as small numbers."""
-    words = {name: "category" for name in ("policy", "method", "mode", "what") if name in steps}
-    return steps.astype({**words, "pair": np.int16})
-
-
-def _facts(name: str, size: Size, experiment: Experiment, clock: Clock) -> dict[str, Any]:
-    """Return the provenance of a run."""
-    flags = [word for key, value in _smaller(size).items() for word in (f"--{key}", str(value))]
-    return {
-        "command": " ".join(["python -m insdel.paper.studies.manifold", name, *flags]),
-        "parameters": {**asdict(size), "methods": METHODS, "threads": torch.get_num_threads()},
-        "data": {"what": experiment.source, "source": experiment.dataset.source, **experiment.dataset.provenance},
-        "network": networks.fingerprint(experiment.model.config),
-        "r2": experiment.r2,
-        "pairs": len(experiment.pairs),
-        "features": list(experiment.split.names),
-        "seconds": round(clock.seconds(), 1),
-        "seconds_are": "data, training and walks, over all starts",
-    }
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Record the run that the command line asks for; 0 all well, 2 misuse or data that is missing."""
-    about = "Record how far hybrids are from the data, in results/."
-    parser = argparse.ArgumentParser(prog="python -m insdel.paper.studies.manifold", description=about)
-    parser.add_argument("run", choices=NAMES_OF_RUNS)
-    for option, value in asdict(Size()).items():
-        parser.add_argument(f"--{option}", type=int, default=value, help="smaller, for a trial")
-    parser.add_argument("--threads", type=int, help="threads of this process")
-    options = parser.parse_args(arguments)
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    try:
-        path = record(options.run, Size(options.pairs, options.rows, options.epochs, options.pairings))
-    except (ValueError, OSError) as error:
-        print(f"insdel.paper.studies.manifold: {error}", file=sys.stderr)
-        return 2
-    print(f"written: {path.parent.name}/{path.name} and what belongs to it")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -94,12 +94,12 @@ def affordable(
 
 
 def recorded(name: str) -> Evidence | None:
-    """What `insdel.paper.records.runs` wrote under that name; None if there is no such record."""
+    """The record of that name; None if there is none."""
     if not results.exists(name):
         return None
     table, about = results.load(name)
-    pairs, curves = (results.load(f"{name}_{part}")[0] for part in ("pairs", "curves"))
-    looked = results.load(f"{name}_charges")[0] if results.exists(f"{name}_charges") else None
+    pairs, curves = (results.load(name, part)[0] for part in ("pairs", "curves"))
+    looked = results.load(name, "charges")[0] if results.exists(name, "charges") else None
     return Evidence(table, pairs, curves, looked, told(about))
 
 

@@ -185,7 +185,7 @@ def record(name: str) -> tuple[pd.DataFrame, str] | None:
 
 def recorded_pairs(name: str) -> pd.DataFrame | None:
     """Who is paired with whom in a recorded run: pair, row, reference_row and more; None if that is not recorded."""
-    return results.load(f"{name}_pairs")[0] if results.exists(f"{name}_pairs") else None
+    return results.load(name, "pairs")[0] if results.exists(name, "pairs") else None
 
 
 def told(about: Mapping[str, Any]) -> str:

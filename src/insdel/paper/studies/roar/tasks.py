@@ -36,6 +36,7 @@ class Task:
     source : where the rows come from, as for `datasets.load`; planted ones are simulated
     columns : "all", or "independent": without redundant ones
     copies : how many times every planted column stands there
+    rows : how many are simulated; None for all of a real file
     plan : fields of `Plan` that differ from its defaults
     """
 
@@ -44,6 +45,7 @@ class Task:
     source: str = "simulated"
     columns: str = "all"
     copies: int = 1
+    rows: int | None = None
     plan: tuple[tuple[str, Any], ...] = ()
 
 
@@ -57,13 +59,17 @@ TASKS = {
         "houses, six methods", "bangalore", "real",
         plan=(("rankings", (*EXPLAINED, "random")), ("forms", FORMS), ("fractions", (0.1, 0.3, 0.5))),
     ),
-    "planted": Task("planted", "planted", plan=(("leak", (0.1, 0.3, 0.5, 0.7, 0.9)), ("samples", 2**12))),
-    "planted_copied": Task("planted, every column twice", "planted", copies=2, plan=(("samples", 2**12),)),
+    "planted": Task(
+        "planted", "planted", rows=PLANTED_ROWS, plan=(("leak", (0.1, 0.3, 0.5, 0.7, 0.9)), ("samples", 2**12))
+    ),
+    "planted_copied": Task(
+        "planted, every column twice", "planted", copies=2, rows=PLANTED_ROWS, plan=(("samples", 2**12),)
+    ),
     "bangalore_independent": Task(
         "houses, correlated columns dropped", "bangalore", "real", "independent", plan=(("rankings", BY_SIZE),)
     ),
     "cern_independent": Task(
-        "events, 8 independent columns", "cern", columns="independent", plan=(("rankings", BY_SIZE),)
+        "events, 8 independent columns", "cern", columns="independent", rows=CERN_ROWS, plan=(("rankings", BY_SIZE),)
     ),
     "bangalore_counterfactual": Task(
         "houses, explained against counterfactuals", "bangalore", "real",
@@ -72,23 +78,13 @@ TASKS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Size:
-    """What a trial makes smaller; None is full size: simulated rows, passes of a training, replicates, samples."""
-
-    rows: int | None = None
-    epochs: int | None = None
-    replicates: int | None = None
-    samples: int | None = None
-
-
-def plan(name: str, size: Size | None = None, threads: int = 1) -> Plan:
-    """Return the plan of a task, at full size by default."""
-    task, size = find(name), size or Size()
+def plan(name: str, threads: int = 1, *, epochs: int | None = None, **changes: Any) -> Plan:
+    """Return the plan of a task, at full size by default; changes are fields of `Plan`, None for none."""
+    task = find(name)
     hyper, recipe = PLANTED if task.data == "planted" else networks.choose(task.data)
-    recipe = recipe if size.epochs is None else replace(recipe, epochs=size.epochs)
-    smaller = {key: getattr(size, key) for key in ("replicates", "samples") if getattr(size, key) is not None}
-    return Plan(hyper, recipe, threads=threads, **{**dict(task.plan), **smaller})
+    recipe = recipe if epochs is None else replace(recipe, epochs=epochs)
+    given = {name: value for name, value in changes.items() if value is not None}
+    return Plan(hyper, recipe, threads=threads, **{**dict(task.plan), **given})
 
 
 def find(name: str) -> Task:
@@ -98,19 +94,18 @@ def find(name: str) -> Task:
     return TASKS[name]
 
 
-def load(name: str, size: Size | None = None, source: str | None = None) -> tuple[Dataset, Split]:
+def load(name: str, rows: int | None = None, source: str | None = None) -> tuple[Dataset, Split]:
     """The rows of a task, with its columns only, and their division.
 
     Parameters
     ----------
-    source : another than the task's, such as "simulated" houses
+    rows, source : others than the task's, such as fewer, or "simulated" houses
     """
-    task, rows = find(name), (size or Size()).rows
+    task = find(name)
     if task.data == "planted":
-        dataset = planted(rows or PLANTED_ROWS, task.copies)
+        dataset = planted(rows or task.rows or PLANTED_ROWS, task.copies)
     else:
-        n = rows if rows is not None or task.data != "cern" else CERN_ROWS
-        dataset = datasets.load(task.data, source or task.source, n=n)
+        dataset = datasets.load(task.data, source or task.source, n=rows or task.rows)
     if task.columns == "independent":
         dataset = only(dataset, INDEPENDENT if task.data == "cern" else uncorrelated(datasets.split(dataset)))
     return dataset, datasets.split(dataset)
