@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from insdel import policies
+from insdel.errors import UserError
 from insdel.evaluate import predict
 from insdel.identity import short_hash
 from insdel.paper import data, networks
@@ -90,7 +91,7 @@ def prepare(
     **recipe : changes to the training, such as ``epochs=5``
     """
     if policy not in POLICIES:
-        raise ValueError(f"policy must be one of {', '.join(POLICIES)}; found {policy!r}.")
+        raise UserError(f"policy must be one of {', '.join(POLICIES)}; found {policy!r}.")
     dataset = data.load(name, source, path, drop_duplicates=drop_duplicates, n=rows)
     training = dataset
     if name == "cern" and len(dataset.features) < ENOUGH and dataset.source == "real":
@@ -140,7 +141,7 @@ def _first(pairs: policies.Pairs, count: int | None) -> policies.Pairs:
     if count is None:
         return pairs
     if count < 1:
-        raise ValueError(f"n_pairs must be at least 1, but it is {count}.")
+        raise UserError(f"n_pairs must be at least 1, but it is {count}.")
     partners = None if pairs.reference_index is None else pairs.reference_index[:count]
     kept = (pairs.x[:count], pairs.reference[:count], pairs.index[:count], partners, pairs.differing[:count])
     return policies.Pairs(*kept, pairs.without)
