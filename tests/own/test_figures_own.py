@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -73,3 +75,13 @@ def test_many_methods_take_several_rows() -> None:
     figure = figures.own_attributions({f"m{k}": np.array([1.0, 2.0]) for k in range(6)}, ["p", "q"])
     assert [axes.get_title() for axes in figure.axes] == [*(f"m{k}" for k in range(6)), "", ""]
     assert [axes.axison for axes in figure.axes] == [True] * 6 + [False] * 2
+
+
+def test_dollars_in_names_are_shown_as_they_are() -> None:
+    names = ["cost $: 1 → 2", "a$b$c: x → $y", "$\\frac"]
+    figure = figures.own_attributions({"kernel_shap": np.array([1.0, -2.0, 3.0])}, names)
+    figure.savefig(BytesIO(), format="svg")  # matplotlib took what stands between two of them for a formula
+    shown = [label.get_text().replace(r"\$", "$") for label in figure.axes[0].get_yticklabels()]
+    assert sorted(shown) == sorted(names)
+    walks = {mode: {"lime": np.zeros(3)} for mode in ("insertion", "deletion")}
+    figures.own_walks(walks, ylabel="predicted $ per $\\m^2").savefig(BytesIO(), format="svg")

@@ -17,9 +17,11 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
 import insdel
+from insdel.errors import UserError
 from insdel.evaluate import predict
 from insdel.own import models
 from insdel.own import table as own
+from insdel.paper import networks
 
 
 def flats(rows: int = 80) -> pd.DataFrame:
@@ -208,3 +210,22 @@ def test_network_and_forest_learn(numbers, classes) -> None:
     for model in ("network", "forest", LogisticRegression(max_iter=5000)):
         score = models.make(model, *classes, neurons=[16], epochs=40).score(*classes)
         assert score["accuracy"] > score["always the commoner answer"]
+
+
+def test_a_model_file_that_ends_python_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import sys\n\nsys.exit(0)\n")
+    with pytest.raises(UserError, match=r"mine\.py ends Python \(sys\.exit\(0\)\)"):
+        models.find(f"{tmp_path / 'mine.py'}:model")
+
+
+def test_a_network_that_announces_more_than_it_holds_takes_no_memory(tmp_path: Path) -> None:
+    network = networks.MLP(3, (4,), 0.0)
+    network.neurons = (100_000, 100_000)  # 40 GB of weights
+    path = networks.save(network, tmp_path / "huge.safetensors")
+    with pytest.raises(UserError, match="holds other weights"):
+        networks.load(path)
+    assert path.stat().st_size < 2000
+
+
+def test_a_large_seed_is_no_problem_for_a_forest(numbers: tuple[own.Table, own.Split]) -> None:
+    assert models.make("forest", *numbers, seed=2**32 + 7).about == "a random forest, fitted here"

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
+from insdel.errors import UserError
 from insdel.own import table as own
 
 
@@ -163,3 +164,64 @@ def test_two_values_become_zero_and_one_even_if_training_rows_show_one_of_them()
 def test_the_share_set_aside_is_a_share() -> None:
     with pytest.raises(ValueError, match="between 0 and 1; found 1.5"):
         own.split(own.example(), share=1.5)
+
+
+GOOD = [f"{30 + i / 3:.2f};{1 + i % 4};{100 + i % 7}" for i in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["area;rooms;price", *GOOD[:4], "1;2;3;4", *GOOD[4:]], r"needs the 3 fields of its header; row 5 has 4"),
+        (["area;rooms;price", *GOOD, "1;2"], "row 31 has 2"),
+        (["area;rooms;price;", *(f"{line};" for line in GOOD)], "column 4 of 4 has none"),
+        (['area;"area ";price', *GOOD], "found area more than once"),
+        (["area;price;price", *GOOD], "found price more than once"),
+        (["area", "1", "2"], "a single column"),
+        ([""], "found nothing"),
+    ],
+    ids=["too many", "too few", "no name", "same but for a space", "twice", "single", "empty"],
+)  # fmt: skip
+def test_a_table_out_of_shape_is_refused_with_its_row(tmp_path: Path, lines: list[str], message: str) -> None:
+    (tmp_path / "flats.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(UserError, match=message):
+        own.read(tmp_path / "flats.csv", "price")
+
+
+def test_a_comma_in_the_header_of_a_table_with_semicolons(tmp_path: Path) -> None:
+    (tmp_path / "flats.csv").write_text("\n".join(["area, m2;rooms;price", *GOOD]) + "\n")
+    assert own.read(tmp_path / "flats.csv", "price").names == ["area, m2", "rooms"]
+
+
+def test_decimal_commas_are_numbers(tmp_path: Path) -> None:
+    point = own.read(written(tmp_path, flats(), ";"), "price")
+    (tmp_path / "flats.csv").write_text((tmp_path / "flats.csv").read_text().replace(".", ","))
+    comma = own.read(tmp_path / "flats.csv", "price")
+    pd.testing.assert_frame_equal(point.features, comma.features)
+    np.testing.assert_allclose(point.target, comma.target)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
+    path = written(tmp_path, flats())
+    path.write_text(path.read_text(), encoding="utf-8-sig")
+    assert own.read(path, "price").names[0] == "area"
+
+
+@pytest.mark.parametrize("name", ["no", "010", "2026-01-01", "price #1", "a, b", "$x_1$"])
+def test_any_name_of_a_column_is_a_name(tmp_path: Path, name: str) -> None:
+    table = own.read(written(tmp_path, flats().rename(columns={"price": name})), name)
+    assert table.name == name
+
+
+def test_of_500_columns_a_message_lists_some(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(rng.normal(size=(40, 500)).round(3), columns=[f"c{k}" for k in range(500)])
+    assert len(own.read(written(tmp_path, wide), "c0").names) == 499
+    with pytest.raises(UserError, match="and 480 more") as error:
+        own.read(tmp_path / "flats.csv", "price")
+    assert len(str(error.value)) < 300
+
+
+def test_a_class_may_be_named_by_a_number(tmp_path: Path) -> None:
+    table = own.read(written(tmp_path, flats(sold=[0, 1] * 30)), "sold", positive="1.0")
+    assert table.positive == "1"

@@ -1,7 +1,9 @@
 """Loading, validating, finding and splitting the data."""
 
+import contextlib
 import csv
 import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -286,10 +288,10 @@ def served(monkeypatch, lines):
     """Let the download succeed with the given lines."""
     monkeypatch.setattr(files, "_reach", lambda url, timeout: None)
 
-    def retrieve(url, known_hash, fname, path, downloader):
-        (Path(path) / fname).write_text("\n".join(lines) + "\n")
+    def download(url, part, limit, progress):
+        part.write_text("\n".join(lines) + "\n")
 
-    monkeypatch.setattr(files.pooch, "retrieve", retrieve)
+    monkeypatch.setattr(files, "_download", download)
 
 
 def test_a_download_of_the_wrong_size_is_not_kept(alone, monkeypatch, tmp_path):
@@ -321,6 +323,32 @@ def test_a_kaggle_file_with_another_hash_is_not_kept(alone, monkeypatch, tmp_pat
     with pytest.raises(FetchError, match="sha256 .* instead of 5da9b9ef"):
         datasets.fetch("bangalore")
     assert not list((tmp_path / "cache").iterdir())
+
+
+def test_a_download_that_drips_is_given_up(tmp_path):
+    """A server that sends a piece now and then, for ever."""
+    import threading
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+
+    class Drip(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                while True:
+                    self.wfile.write(b"x" * files.PIECE)
+                    time.sleep(0.05)
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Drip) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        started = time.monotonic()
+        with pytest.raises(FetchError, match=r"only 0\.\d MB came in \d s; 0.5 s are the limit"):
+            files._download(f"http://127.0.0.1:{server.server_port}/", tmp_path / "part", 0.5)
+        assert time.monotonic() - started < 5
+        server.shutdown()
 
 
 def test_the_network_is_given_up_after_the_time_limit():

@@ -19,6 +19,11 @@ PER_ROW = 4  # panels beside each other
 MARKERS = "osD^vP*X"
 
 
+def plain(text: str) -> str:
+    """Text as it is: a dollar sign would begin a formula."""
+    return str(text).replace("$", r"\$")
+
+
 def own_ranking(
     table: pd.DataFrame, titles: Mapping[str, str] | None = None, pairs: Any = None, unit: str = ""
 ) -> Figure:
@@ -42,7 +47,7 @@ def own_ranking(
         bars = 2 * shown["se"]
         panel.errorbar(shown["mean"], range(len(shown)), xerr=bars, fmt="o", color=PALETTE["blue"], capsize=3)
         panel.set_yticks(range(len(shown)), [titles.get(method, method) for method in shown.index])
-        panel.set(title=mode, xlabel=f"mean ABC / n{unit}")
+        panel.set(title=mode, xlabel=f"mean ABC / n{plain(unit)}")
     handles = panels[0].get_legend_handles_labels()
     if handles[0]:
         figure.legend(*handles, loc="outside lower center", ncols=2, fontsize="small")
@@ -64,7 +69,7 @@ def own_walks(
             panel.plot(values, color=color, marker=marker, markersize=4, alpha=0.85, label=label)
         straight_line(panel, values)
         panel.set(title=mode, xlabel="features changed so far")
-    panels[0].set_ylabel(ylabel)
+    panels[0].set_ylabel(plain(ylabel))
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", fontsize="small")
     return figure
 
@@ -88,7 +93,7 @@ def own_attributions(
     for panel, (method, values) in zip(panels.flat, ranked.items(), strict=False):
         _bars(panel, np.asarray(values)[top])
         panel.set_title((titles or {}).get(method, method), fontsize="medium")
-        panel.set_yticks(range(len(top)), [names[j] for j in top])
+        panel.set_yticks(range(len(top)), [plain(names[j]) for j in top])
     for panel in panels.flat[len(ranked) :]:
         panel.axis("off")
     figure.supxlabel("attribution: effect of changing the feature", fontsize="medium")

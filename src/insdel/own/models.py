@@ -94,7 +94,7 @@ def _forest(table: Table, seed: int) -> Any:
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     kind = RandomForestClassifier if table.classes else RandomForestRegressor
-    return kind(n_estimators=100, min_samples_leaf=2, random_state=seed)
+    return kind(n_estimators=100, min_samples_leaf=2, random_state=seed % 2**32)  # scikit-learn's largest seed
 
 
 def _saved(path: Path, table: Table, split: Split) -> Subject:
@@ -134,6 +134,8 @@ def _from_file(path: Path) -> Any:
     sys.path.insert(0, str(path.resolve().parent))
     try:
         specification.loader.exec_module(module)
+    except SystemExit as error:
+        raise UserError(f"{path.name} ends Python (sys.exit({error.code})) when it is imported. Remove that.") from None
     finally:
         sys.path.pop(0)
     return module

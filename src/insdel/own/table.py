@@ -6,6 +6,7 @@ get codes 0, 1, … in alphabetical order; columns that cannot be a feature are 
 
 from __future__ import annotations
 
+import csv as csv_format
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,9 @@ from insdel.errors import UserError
 TASKS = ("auto", "regression", "classification")
 MOST_VALUES = 20  # a text column with more different values is hardly a category
 FEWEST_ROWS = 20  # a fifth is set aside, and pairs are looked for in it
+MARKS = (",", ";", "\t")
+LOOKED_AT = 200  # lines by which the separator is chosen
+SHOWN = 20  # names that a message lists
 SNAP = 1e-9  # rounding noise of standardising and back, in units of the column's width
 
 
@@ -143,22 +147,73 @@ def build(
 
 
 def _read_file(path: Path) -> pd.DataFrame:
-    """Read the file with the separator that gives more than one column."""
+    """Read the file with the separator and the decimal mark that fit it, or say in which row they do not."""
     if not path.is_file():
         raise FileNotFoundError(f"csv needs the path of a file; found none at {path}. Check its name and folder.")
     try:
-        tables = (pd.read_csv(path, sep=mark, skipinitialspace=True) for mark in (",", ";", "\t"))
-        frame = next((table for table in tables if table.shape[1] > 1), None)
-    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        mark, names = _layout(path)
+        options: dict[str, Any] = {"sep": mark, "names": names, "skiprows": 1, "skipinitialspace": True}
+        options |= {"index_col": False, "encoding": "utf-8-sig", "skip_blank_lines": True, "low_memory": False}
+        frame = pd.read_csv(path, **options)
+        return pd.read_csv(path, decimal=",", **options) if _has_decimal_commas(frame) else frame
+    except (UnicodeDecodeError, csv_format.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise UserError(f"{path.name} needs to be a CSV with a header, in UTF-8; reading failed: {error}") from error
-    if frame is None:
-        raise UserError(f"{path.name} needs columns separated by commas, semicolons or tabs; found a single column.")
-    return frame.rename(columns=lambda name: str(name).strip())
+
+
+def _layout(path: Path) -> tuple[str, list[str]]:
+    """The separator, and the names of the columns; every row must have as many fields as the header."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = [line for line, _ in zip(file, range(LOOKED_AT), strict=False)]
+    mark = max(MARKS, key=lambda mark: _evenness(lines, mark))
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv_format.reader(file, delimiter=mark, skipinitialspace=True)
+        header = [name.strip() for name in next(rows, [])]
+        _check_header(path, header)
+        wrong = [(number, len(row)) for number, row in enumerate(rows, start=1) if row and len(row) != len(header)]
+    if wrong:
+        found = ", ".join(f"row {number} has {count}" for number, count in wrong[:5])
+        more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+        needed = f"each row of {path.name} needs the {len(header)} fields of its header"
+        advice = "(row 1 is the line below the header). Is there a separator inside a value? Quote it."
+        raise UserError(f"{needed}; {found}{more} {advice}")
+    return mark, header
+
+
+def _evenness(lines: list[str], mark: str) -> tuple[float, int]:
+    """How well a separator fits the first lines: the share of rows as wide as the header, and its width."""
+    rows = [row for row in csv_format.reader(lines, delimiter=mark, skipinitialspace=True) if row]
+    width = len(rows[0]) if rows else 0
+    return (sum(len(row) == width for row in rows) / len(rows), width) if width > 1 else (0.0, width)
+
+
+def _check_header(path: Path, names: list[str]) -> None:
+    """Refuse a header with a single name, with a name twice, or with a gap."""
+    if len(names) < 2:
+        found = "a single column" if names else "nothing"
+        raise UserError(f"{path.name} needs columns separated by commas, semicolons or tabs; found {found}.")
+    gaps = [number for number, name in enumerate(names, start=1) if not name]
+    if gaps:
+        raise UserError(f"every column of {path.name} needs a name; column {gaps[0]} of {len(names)} has none.")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise UserError(f"every column of {path.name} needs a name of its own; found {_shown(twice)} more than once.")
+
+
+def _has_decimal_commas(frame: pd.DataFrame) -> bool:
+    """Whether the numbers of a column are written like 1,5 throughout."""
+    texts = (frame[name].dropna().astype(str) for name in frame if _is_text(frame[name]))
+    return any(len(text) and bool(text.str.fullmatch(r"\s*-?\d*,?\d+").all()) for text in texts)
+
+
+def _shown(names: Sequence[str]) -> str:
+    """Names in a message; of many the first."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
 
 
 def _choose_columns(frame: pd.DataFrame, target: Any, drop: Sequence[Any]) -> tuple[pd.DataFrame, pd.Series]:
     """Part the table into features and target."""
-    names, there = [str(name) for name in drop], ", ".join(frame.columns)
+    names, there = [str(name) for name in drop], _shown(list(frame.columns))
     if target is None:
         raise UserError(f"a CSV needs target, the column that is predicted; the columns are: {there}.")
     wrong = [name for name in [str(target), *names] if name not in frame.columns]
@@ -227,6 +282,14 @@ def label(value: Any) -> str:
     return str(int(value)) if number and float(value).is_integer() else str(value)
 
 
+def _as_number(text: str) -> str:
+    """The class that text such as 1.0 means, where classes are numbers."""
+    try:
+        return label(float(text))
+    except ValueError:
+        return text
+
+
 def _answers(answer: pd.Series, task: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """The target as numbers, or as class names together with the classes."""
     two, text = answer.nunique() == 2, _is_text(answer) or pd.api.types.is_bool_dtype(answer)
@@ -251,7 +314,9 @@ def _positive(classes: tuple[str, ...], positive: Any) -> str:
         return ""
     chosen = classes[-1] if positive is None else label(positive)
     if chosen not in classes:
-        raise UserError(f"positive must be one of the classes {', '.join(classes)}; found {chosen!r}.")
+        chosen = _as_number(chosen)
+    if chosen not in classes:
+        raise UserError(f"positive must be one of the classes {', '.join(classes)}; found {label(positive)!r}.")
     return chosen
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,17 +20,29 @@ def table(header: list[str], rows: list[list[str]]) -> list[str]:
     return [f"| {' | '.join(cell.replace('|', '∣') for cell in line)} |" for line in lines] + [""]
 
 
+def code(text: str) -> str:
+    """Any text as code: between more backticks than it has itself, so that nothing in it is Markdown or HTML."""
+    fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
+    pad = " " if "`" in text else ""
+    return f"{fence}{pad}{' '.join(text.split())}{pad}{fence}"
+
+
+def plain(text: Any) -> str:
+    """Any text as text: a backslash before each sign that Markdown or HTML would take for its own."""
+    return re.sub(r"([\\`*_{}\[\]<>#!$&~^@])", r"\\\1", " ".join(str(text).split()))
+
+
 def _summary(name: str, facts: Mapping[str, Any]) -> list[str]:
     """Return one chapter's row: what ran, with what, for how long, and when."""
     recorded = facts["recorded"]
     seed, data = facts["parameters"].get("seed", "–"), recorded.get("data", "none")
-    return [f"`{name}`", facts["profile"], str(data), str(seed), f"{facts['seconds']:.1f} s", facts["date"]]
+    return [f"`{name}`", facts["profile"], plain(data), str(seed), f"{facts['seconds']:.1f} s", facts["date"]]
 
 
 def _parameters(name: str, facts: Mapping[str, Any]) -> list[str]:
     """Return one chapter's row of parameter values and of further facts that it recorded."""
-    values = ", ".join(f"`{key} = {value!r}`" for key, value in facts["parameters"].items())
-    noted = ", ".join(f"{key}: {value}" for key, value in facts["recorded"].items() if key != "data")
+    values = ", ".join(code(f"{key} = {value!r}") for key, value in facts["parameters"].items())
+    noted = ", ".join(plain(f"{key}: {value}") for key, value in facts["recorded"].items() if key != "data")
     return [f"`{name}`", values or "–", noted or "–"]
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pooch
+from tqdm import tqdm
 
 from insdel.errors import UserError
 
@@ -23,6 +24,8 @@ CERN_LEAST_BYTES = 10_000_000
 KAGGLE_URL = "https://www.kaggle.com"
 KAGGLE_HANDLE = "ruchi798/housing-prices-in-metropolitan-areas-of-india"
 QUICK, PATIENT = 4.0, 30.0  # seconds to wait for an answer: within load(), and when asked to fetch
+WHOLE = {False: 60.0, True: 1800.0}  # seconds that a whole download may take: within load(), and when asked to fetch
+PIECE = 1 << 14  # bytes between two looks at the clock
 HOW = {
     "bangalore": (
         f"pip install kagglehub && insdel data fetch bangalore, or download Bangalore.csv from "
@@ -139,18 +142,32 @@ def _reach(url: str, timeout: float) -> None:
         except Exception as error:
             outcome.append(error)
 
-    thread = threading.Thread(target=ask, daemon=True)
+    thread, started = threading.Thread(target=ask, daemon=True), time.monotonic()
     thread.start()
     thread.join(timeout)
     if thread.is_alive() or outcome:
-        raise FetchError(f"no answer from {url.split('/')[2]} within {timeout:g} s (offline?)")
+        waited = time.monotonic() - started
+        raise FetchError(f"no answer from {url.split('/')[2]} after {waited:.1f} s (offline?)")
 
 
 def _from_cern(part: Path, timeout: float) -> None:
     _reach(CERN_URL, timeout)
-    logging.getLogger("pooch").setLevel(logging.WARNING)
-    downloader = pooch.HTTPDownloader(progressbar=timeout >= PATIENT, timeout=max(timeout, 10.0))
-    pooch.retrieve(CERN_URL, known_hash=None, fname=part.name, path=part.parent, downloader=downloader)
+    _download(CERN_URL, part, WHOLE[timeout >= PATIENT], progress=timeout >= PATIENT)
+
+
+def _download(url: str, part: Path, limit: float, progress: bool = False) -> None:
+    """Write what an address gives to a file, within `limit` seconds altogether: a server may drip for ever."""
+    import requests
+
+    started, size = time.monotonic(), 0
+    bar = tqdm(unit="B", unit_scale=True, disable=not progress, desc=part.stem)
+    with bar, part.open("wb") as file, requests.get(url, stream=True, timeout=10.0) as answer:
+        answer.raise_for_status()
+        for piece in answer.iter_content(PIECE):
+            size += file.write(piece)
+            bar.update(len(piece))
+            if (waited := time.monotonic() - started) > limit:
+                raise FetchError(f"only {size / 1e6:.1f} MB came in {waited:.0f} s; {limit:g} s are the limit")
 
 
 def _from_kaggle(part: Path, timeout: float) -> None:

@@ -24,6 +24,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from insdel.errors import UserError
 from insdel.evaluate import progress_off, to_tensor
 
 OPTIMISERS = ("adam", "adamw", "rmsprop", "sgd")
@@ -459,6 +460,10 @@ def load(path: str | Path, device: str | torch.device = "auto") -> MLP:
     if not Path(path).is_file():
         raise FileNotFoundError(f"no model at {path}; fit one and write it with insdel.paper.networks.save.")
     about, weights = _read(path)
+    with torch.device("meta"):  # no memory yet: a file of a kilobyte can announce gigabytes
+        announced = MLP(about["features"], tuple(about["neurons"]), about["dropout"]).state_dict()
+    if {name: value.shape for name, value in announced.items()} != {name: w.shape for name, w in weights.items()}:
+        raise UserError(f"{path} announces a network of {about['neurons']} neurons, but holds other weights. Save it anew.")
     model = MLP(about["features"], tuple(about["neurons"]), about["dropout"])
     model.load_state_dict(weights)
     model.config, model.history = about["config"], about["history"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,11 @@ def fitted(name: str, split: Split, seed: int, **recipe: Any) -> networks.MLP:
     config["code"] = short_hash(Path(mlp.__file__).read_bytes())  # another way to train is another network
     path = data.files.cache() / "models" / f"{name}_{networks.fingerprint(config)}.safetensors"
     if path.is_file():
-        return networks.load(path)
+        try:
+            return networks.load(path)
+        except Exception as error:  # truncated or foreign: whatever its reader makes of it
+            print(f"insdel: {path.name} in the cache is damaged ({error}): dropped, fitted anew", file=sys.stderr)
+            path.unlink()
     model = networks.fit(split.x_train, split.y_train, *chosen, seed=seed)
     partial = networks.save(model, path.with_suffix(f".{os.getpid()}"))
     os.replace(partial, path)
