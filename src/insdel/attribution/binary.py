@@ -53,6 +53,7 @@ def ig_jump(
         return shapley(f, pairs, max_features, chunk, progress)
     gradient = Gradient("ig_jump", f, pairs)
     x, reference, fixed = gradient.x, gradient.reference, binary.to(gradient.x.device)
+    moving = moving.to(x.device)  # the points may be on a device that the model is not on
     stop = x + at * (reference - x)
     before, after = torch.where(fixed, x, stop), torch.where(fixed, reference, stop)
     jumps = Pairs(before, after, pairs.template, single=False)
