@@ -248,7 +248,7 @@ def drawing(options):
     background = np.random.default_rng(1).normal(size=(30, 5))
     few = {"lime_tabular": {"background": background, "samples": 40}, "kernel_shap": {"samples": 20}}
     few |= {"gradient_shap": {"samples": 5, "deviation": 0.1}, "shapley_sampling": {"permutations": 2}}
-    names = ["random", "lime", "lime_tabular", "shapley_sampling", "gradient_shap"]
+    names = ["random", "lime", "lime_tabular", "shapley_sampling", "gradient_shap", "kernel_shap"]
     return {"methods": names, "options": {name: few.get(name, {}) | options for name in names}}
 
 
