@@ -44,6 +44,7 @@ from insdel.paper.figures.images import (
     image_references,
 )
 from insdel.paper.figures.manifold import manifold_earned, manifold_extreme, manifold_profile, manifold_tail
+from insdel.paper.figures.references import reference_adversary, reference_agreement
 from insdel.paper.figures.roar import roar_bends, roar_curves, roar_forms, roar_leaks
 from insdel.paper.figures.six_ways import six_attributions, six_walks
 from insdel.paper.figures.theory import (
