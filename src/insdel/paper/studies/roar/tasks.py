@@ -50,11 +50,16 @@ class Task:
 
 
 TASKS = {
-    "bangalore": Task(
-        "houses", "bangalore", "real",
-        plan=(("forms", FORMS), ("leak", (0.1, 0.3)), ("sights", SIGHTS)),
+    "bangalore": Task("houses", "bangalore", "real", plan=(("leak", (0.1, 0.3, 0.5, 0.7, 0.9)),)),
+    "bangalore_imputed": Task(
+        "houses, three forms of removal", "bangalore", "real",
+        plan=(("forms", FORMS), ("fractions", (0.1, 0.3, 0.5)), ("leak", (0.3,)), ("sights", SIGHTS)),
     ),
-    "cern": Task("events", "cern", "real", plan=(("forms", FORMS), ("leak", (0.3,)), ("sights", SIGHTS))),
+    "cern": Task("events", "cern", plan=(("leak", (0.1, 0.3, 0.5)),)),
+    "cern_genuine": Task(
+        "genuine events, three forms of removal", "cern", "real",
+        plan=(("forms", FORMS), ("fractions", (0.1, 0.3, 0.5)), ("leak", (0.3,)), ("sights", SIGHTS)),
+    ),
     "bangalore_methods": Task(
         "houses, six methods", "bangalore", "real",
         plan=(("rankings", (*EXPLAINED, "random")), ("forms", FORMS), ("fractions", (0.1, 0.3, 0.5))),
