@@ -10,6 +10,7 @@ from insdel.errors import UserError
 from insdel.paper import results
 from insdel.paper.records import (
     albatrosses,
+    asymmetry,
     best_order,
     binary_ig,
     comparisons,
@@ -21,7 +22,7 @@ from insdel.paper.records import (
 )
 from insdel.paper.records.run import Run, Say, record
 
-ROOMS = (data_facts, comparisons, best_order, binary_ig, manifold, cost, roar, images, albatrosses)
+ROOMS = (data_facts, comparisons, best_order, binary_ig, manifold, cost, asymmetry, roar, images, albatrosses)
 RUNS: dict[str, Run] = {run.name: run for room in ROOMS for run in room.RUNS}
 ELSEWHERE = {"bench": "make bench", "build_times": "python -m insdel.book.durations"}  # made by other programs
 
