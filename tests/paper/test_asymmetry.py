@@ -27,7 +27,7 @@ def test_an_additive_model_scores_the_same_in_both_tests_and_its_exponential_mor
     models = {"sum": Sum(), "exponential": lambda z: torch.exp(z.sum(dim=1)), "logarithm back": Sum()}
     table = asymmetry.asymmetry(models, {"one_to_one": pairs}, samples=64)
     assert table.loc[("one_to_one", "sum"), "ratio"] == pytest.approx(1, abs=1e-6)
-    assert table.loc[("one_to_one", "exponential"), "ratio"] < 0.8
+    assert table.loc[("one_to_one", "exponential"), "ratio"] < 0.9
     assert (table["insertion se"] > 0).all() and list(table.index.names) == ["policy", "model"]
 
 
