@@ -9,6 +9,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from conftest import ROOT
 
@@ -129,6 +130,26 @@ def test_times_are_recorded_and_used_elsewhere(
     table = results.load("build_times")[0]
     results.save("bangalore", {"areas": table, "curves": table}, {"seconds": 5400.0})
     assert found(book)["time, paper"].found == "not known yet; 1.5 h for the recorded full-size runs"
+
+
+@pytest.mark.parametrize("file", ["areas.parquet", "about.json"])
+def test_damaged_records_and_caches_are_named_not_fatal(book: Path, file: str) -> None:
+    table = pd.DataFrame({"profile": ["quick"], "chapter": ["01_add"], "seconds": [1.0]})
+    for name in ("bangalore", "build_times"):
+        results.save(name, {"areas": table}, {"seconds": 5.0})
+    assert found(book)["records"] == Finding("records", "2 of 2 sound, 2 files", "", False)
+    for name in ("bangalore", "build_times"):
+        path = results.folder() / name / file
+        path.write_bytes(path.read_bytes()[:-9])
+    (results.folder() / "cern.parquet").touch()
+    cached = book / "build" / "cache" / "01_add-x.ipynb"
+    cached.parent.mkdir(parents=True)
+    cached.write_text("{")
+    lines, healthy = report(book)
+    assert not healthy and "OK  records: 0 of 2 sound, 0 files" in lines
+    finding = found(book)["record, bangalore"]
+    assert file in finding.found and "git checkout -- results/bangalore" in finding.remedy and finding.needed
+    assert "cern.parquet" in found(book)["results/"].found
 
 
 def test_durations_in_words() -> None:

@@ -32,13 +32,14 @@ class Finding(NamedTuple):
 
 
 def examine(root: Path) -> Iterator[Finding]:
-    """Look at Python, the packages, the device, the data, the disk, the time that profiles take, and the browser."""
+    """Look at Python, the packages, the device, data, records, the disk, the time that profiles take, the browser."""
     fits = sys.version_info >= (3, 11)
     yield Finding("Python", platform.python_version(), "" if fits else "install Python 3.11 or newer")
     yield from _packages()
     yield _lock(root)
     yield _device()
     yield from _data()
+    yield from _records()
     yield _disk(root)
     yield from _times(root)
     browser = find_browser()
@@ -107,6 +108,26 @@ def _data() -> Iterator[Finding]:
             continue
         strange = "not the published file: compare its size, or fetch it again" if entry["sha_ok"] is False else ""
         yield Finding(f"data, {entry['name']}", f"real: {entry['found']}", strange, needed=False)
+
+
+def _records() -> Iterator[Finding]:
+    """Read every file of every recorded run."""
+    from insdel.paper import results
+
+    names, files, damaged = results.names(), 0, []
+    for name in names:
+        try:
+            files += results.check(name)
+        except results.DamagedRecordError as error:
+            damaged.append(name)
+            yield Finding(f"record, {name}", error.problem, error.remedy)
+    stray = sorted(path.name for path in results.folder().glob("*") if path.name not in names)
+    if stray:
+        remedy = "records are folders with an about.json: remove what is none"
+        yield Finding(f"{results.folder().name}/", f"no record: {', '.join(stray)}", remedy, needed=False)
+    found = f"{len(names) - len(damaged)} of {len(names)} sound, {files} files"
+    remedy = "" if names else "they come with a clone of the repository; pages show what runs live without them"
+    yield Finding("records", found, remedy, needed=False)
 
 
 def _disk(root: Path) -> Finding:

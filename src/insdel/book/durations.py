@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,22 +54,31 @@ def _runs(root: Path, name: str) -> Iterator[Mapping[str, Any]]:
     """The facts of a chapter's newest runs, newest first."""
     paths = sorted((root / "build" / "cache").glob(f"{name}-*.ipynb"), key=lambda path: -path.stat().st_mtime)
     for path in paths[:LOOKED_AT]:
-        facts = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("insdel")
+        try:
+            facts = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("insdel")
+        except (ValueError, LookupError, TypeError, AttributeError):
+            continue  # damaged: the next build drops it
         if facts:
             yield facts
 
 
 def recorded() -> tuple[pd.DataFrame, str]:
-    """The recorded times and the machine that they were taken on; an empty table if there is no record."""
-    if not results.exists(RECORD):
+    """The recorded times and the machine that they were taken on; an empty table if there is no sound record."""
+    try:
+        table, about = results.load(RECORD)
+    except (FileNotFoundError, results.DamagedRecordError):
         return pd.DataFrame(columns=["profile", "chapter", "seconds"]), ""
-    table, about = results.load(RECORD)
     return table, str(about["hardware"])
 
 
 def full_size_runs() -> float:
     """Seconds of all recorded full-size runs together: what `make paper` takes before it builds the book."""
-    return sum(float(results.about(name)["seconds"]) for name in results.names() if name != RECORD)
+    total = 0.0
+    for name in results.names():
+        if name != RECORD:
+            with suppress(results.DamagedRecordError):  # `insdel doctor` names those
+                total += float(results.about(name)["seconds"])
+    return total
 
 
 def say(seconds: float) -> str:

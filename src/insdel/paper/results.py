@@ -28,10 +28,9 @@ class DamagedRecordError(UserError):
     """A file of a record is missing, or is not the one that was recorded."""
 
     def __init__(self, name: str, problem: str) -> None:
-        super().__init__(
-            f"the record {name!r} is damaged: {problem}. In a clone, `git checkout -- results/{name}` brings it back; "
-            f"`insdel record {name}` makes it anew."
-        )
+        self.problem = problem
+        self.remedy = f"`git checkout -- results/{name}` brings it back, `insdel record {name}` makes it anew"
+        super().__init__(f"the record {name!r} is damaged: {problem}. In a clone, {self.remedy}.")
 
 
 def folder() -> Path:
