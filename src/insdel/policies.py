@@ -52,6 +52,16 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.index)
 
+    def first(self, count: int | None) -> Pairs:
+        """The first pairs only; all of them for None."""
+        if count is None:
+            return self
+        if count < 1:
+            raise UserError(f"the number of pairs needs to be at least 1; found {count}.")
+        partners = None if self.reference_index is None else self.reference_index[:count]
+        ends = (self.x[:count], self.reference[:count], self.index[:count], partners, self.differing[:count])
+        return Pairs(*ends, self.without)
+
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)
 

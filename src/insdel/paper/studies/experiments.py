@@ -102,7 +102,7 @@ def prepare(
     x, y = (split.x_test, split.y_test) if training is dataset else _all_rows(dataset, split)
     x, y = x[: INSPECTED[name]], y[: INSPECTED[name]]
     model = fitted(name, split, train_seed, **recipe)
-    pairs = _first(_pick(policy, name, model, x, split.x_train, pair_seed), n_pairs)
+    pairs = _pick(policy, name, model, x, split.x_train, pair_seed).first(n_pairs)
     return Experiment(dataset, training.source, split, x, y, model, policy, pairs)
 
 
@@ -140,13 +140,3 @@ def _pick(policy: str, name: str, model: networks.MLP, x: np.ndarray, train: np.
     if policy == "counterfactual":
         return policies.counterfactual(model, x, **COUNTERFACTUAL[name])
     return policies.one_to_one(x, seed) if policy == "one_to_one" else policies.average(x, train)
-
-
-def _first(pairs: policies.Pairs, count: int | None) -> policies.Pairs:
-    if count is None:
-        return pairs
-    if count < 1:
-        raise UserError(f"n_pairs must be at least 1, but it is {count}.")
-    partners = None if pairs.reference_index is None else pairs.reference_index[:count]
-    kept = (pairs.x[:count], pairs.reference[:count], pairs.index[:count], partners, pairs.differing[:count])
-    return policies.Pairs(*kept, pairs.without)

@@ -70,9 +70,26 @@ def live(
     settings: dict[str, Any] = {"options": {name: chosen for name, chosen in merged.items() if chosen}, "seed": seed}
     x, reference = experiment.pairs.x, experiment.pairs.reference
     table = compare(experiment.model, x, reference, names, checkpoint=checkpoint, scheduler=scheduler, **settings)
+    return gather(experiment, table, given.get("kernel_shap"), charged=charged, remark=remark, seed=seed)
+
+
+def gather(
+    experiment: Experiment,
+    table: pd.DataFrame,
+    kernel: Mapping[str, Any] | None = None,
+    *,
+    charged: int | None = None,
+    remark: str = "",
+    seed: int = 0,
+) -> Evidence:
+    """What the figures need beside the table of `compare`: facts about the pairs, curves of a few, for CERN the charges.
+
+    kernel : options that Kernel SHAP had; exact by default
+    """
     looked = charges.table(experiment, charged) if experiment.dataset.name == "cern" else None
-    drawn = pair_curves.curves(experiment, table, seed, given.get("kernel_shap"))
-    about = f"this page's own run: {len(x):,} pairs, {experiment.source}, R² {experiment.r2:.3f}{remark}"
+    drawn = pair_curves.curves(experiment, table, seed, kernel)
+    pairs = f"{len(experiment.pairs):,} pairs"
+    about = f"this page's own run: {pairs}, {experiment.source}, R² {experiment.r2:.3f}{remark}"
     return Evidence(table, pairs_table(experiment), drawn, looked, about)
 
 
