@@ -56,7 +56,7 @@ def test_the_page_shows_the_profile_and_what_was_computed(book: Path) -> None:
 def test_published_notebooks_name_the_repository_and_no_machine(book: Path) -> None:
     path = book / "build" / "book" / "_sources" / "notebooks" / "01_add.ipynb"
     text = path.read_text(encoding="utf-8")
-    assert "git+https://github.com/me/mine" in text
+    assert "git clone -q https://github.com/me/mine" in text
     assert '"papermill"' not in text and "injected-parameters" not in text and str(book) not in text
     assert nbformat.reads(text, as_version=4).metadata.insdel.parameters.count == 2
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 from pathlib import Path
 
 import nbformat
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 
 from insdel.book.chapters import list_chapters
-from insdel.book.twins import repository_address, sync, twin_text
+from insdel.book.twins import last_commit, repository_address, sync, twin, twin_text
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +59,50 @@ def test_twins_are_valid_and_know_their_address(tiny_book: Path) -> None:
     plain, filled = twin_text(chapter), twin_text(chapter, "https://github.com/me/mine")
     nbformat.validate(nbformat.reads(filled, as_version=4))
     assert '\\"..[book]\\"' in plain
-    assert '\\"insdel[book] @ git+https://github.com/me/mine\\"' in filled and '"..[book]' not in filled
+    assert "git clone -q https://github.com/me/mine insdel-book" in filled and '"..[book]' not in filled
     ids = [cell.id for cell in nbformat.reads(plain, as_version=4).cells]
     assert len(set(ids)) == len(ids)
+
+
+def test_without_a_package_the_first_cell_clones_at_the_commit_installs_and_moves_in(
+    tiny_book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Colab: an empty folder, no package; the repository moves on after the notebook was made."""
+
+    def git(*words: str) -> str:
+        plain = ["git", "-C", str(tiny_book), "-c", "user.name=me", "-c", "user.email=me@example.org", *words]
+        return subprocess.run(plain, check=True, capture_output=True, text=True).stdout.strip()
+
+    (tiny_book / "results").mkdir()
+    (tiny_book / "results" / "record").write_text("old")
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "first")
+    commit = last_commit(tiny_book)
+    assert commit == git("rev-parse", "HEAD")
+    (tiny_book / "notebooks" / "01_add.md").write_text("prose")
+    git("commit", "-qam", "prose alone")
+    assert last_commit(tiny_book) == commit
+    (tiny_book / "results" / "record").write_text("new")
+    git("commit", "-qam", "second")
+    cell = twin(list_chapters(tiny_book)[1], str(tiny_book), commit).cells[1]
+    code, installed = TransformerManager().transform_cell(cell.source), []
+
+    class Shell:
+        def system(self, command: str) -> None:
+            subprocess.run(command, shell=True, check=True)
+
+        def run_line_magic(self, name: str, line: str) -> None:
+            installed.append((name, line))
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    exec(code, {"get_ipython": Shell})
+    assert installed == [("pip", 'install -q "./insdel-book[book]"')]
+    assert Path.cwd() == tmp_path / "insdel-book" / "notebooks"
+    assert (Path.cwd().parent / "results" / "record").read_text() == "old"
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    for start in (tmp_path, tmp_path / "insdel-book" / "notebooks"):  # a kernel that was started again; run twice
+        monkeypatch.chdir(start)
+        exec(code, {"get_ipython": Shell})
+        assert Path.cwd() == tmp_path / "insdel-book" / "notebooks" and len(installed) == 1

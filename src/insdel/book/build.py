@@ -19,7 +19,7 @@ from insdel.book.pages.status import status_page
 from insdel.book.parameters import check_values
 from insdel.book.run import refuse_warnings
 from insdel.book.space import check_room, only_one, scratch
-from insdel.book.twins import fill_address, repository_address
+from insdel.book.twins import fill_address, last_commit, repository_address
 from insdel.book.workers import Job, run_jobs
 from insdel.errors import RunError
 
@@ -128,9 +128,9 @@ def stage(root: Path, executed: Mapping[str, Path], folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(root / "book", folder / "book")
     (folder / "notebooks").mkdir()
-    address, facts = repository_address(root), {}
+    address, commit, facts = repository_address(root), last_commit(root), {}
     for name, path in executed.items():
-        notebook = fill_address(nbformat.read(path, as_version=4), address)
+        notebook = fill_address(nbformat.read(path, as_version=4), address, commit)
         facts[name] = notebook.metadata["insdel"]
         nbformat.write(notebook, folder / "notebooks" / f"{name}.ipynb")
     (folder / "book" / "status.md").write_text(status_page(facts), encoding="utf-8")

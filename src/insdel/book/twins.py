@@ -13,6 +13,15 @@ from typing import Any
 from insdel.book.chapters import Chapter
 
 INSTALL = '%pip install -q "..[book]"'
+# Colab has no clone: the records that chapters show come with one, at the commit that the notebook is from
+FETCH = """\
+!git clone -q {address} insdel-book && git -C insdel-book checkout -q {commit}
+    %pip install -q "./insdel-book[book]"
+import os
+
+if os.path.isdir("insdel-book/notebooks"):
+    os.chdir("insdel-book/notebooks")"""
+SOURCES = ("src", "results", "pyproject.toml")  # what a chapter runs and shows
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
@@ -40,17 +49,28 @@ def _origin(root: Path) -> str:
         return ""
 
 
-def fill_address(notebook: Any, address: str | None) -> Any:
-    """Let the first cell install the package from the repository's address (Colab has no clone beside it)."""
+def last_commit(root: Path) -> str:
+    """Return the commit that last changed what chapters run and show; "HEAD" if the folder is no clone."""
+    if not (root / ".git").exists():
+        return "HEAD"
+    command = ["git", "-C", str(root), "log", "-1", "--format=%H", "--", *SOURCES]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "HEAD"
+    except FileNotFoundError:
+        return "HEAD"
+
+
+def fill_address(notebook: Any, address: str | None, commit: str = "HEAD") -> Any:
+    """Let the first cell clone the repository at a commit and install from there (Colab has no clone beside it)."""
     if address:
         for cell in notebook.cells:
-            cell.source = cell.source.replace(INSTALL, f'%pip install -q "insdel[book] @ git+{address}"')
+            cell.source = cell.source.replace(INSTALL, FETCH.format(address=address, commit=commit))
     return notebook
 
 
-def twin(chapter: Chapter, address: str | None = None) -> Any:
+def twin(chapter: Chapter, address: str | None = None, commit: str = "HEAD") -> Any:
     """Return the chapter as an output-free notebook whose cell ids depend on the text alone."""
-    notebook = fill_address(chapter.read(), address)
+    notebook = fill_address(chapter.read(), address, commit)
     notebook.metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     seen: dict[str, int] = {}
@@ -61,19 +81,19 @@ def twin(chapter: Chapter, address: str | None = None) -> Any:
     return notebook
 
 
-def twin_text(chapter: Chapter, address: str | None = None) -> str:
+def twin_text(chapter: Chapter, address: str | None = None, commit: str = "HEAD") -> str:
     """Return the text of the chapter's `.ipynb`."""
     import nbformat
 
-    return nbformat.writes(twin(chapter, address)) + "\n"
+    return nbformat.writes(twin(chapter, address, commit)) + "\n"
 
 
 def sync(root: Path, chapters: Iterable[Chapter]) -> list[Path]:
     """Write the `.ipynb` of every chapter that has changed, and return those files."""
-    address = repository_address(root)
+    address, commit = repository_address(root), last_commit(root)
     changed = []
     for chapter in chapters:
-        path, text = chapter.source.with_suffix(".ipynb"), twin_text(chapter, address)
+        path, text = chapter.source.with_suffix(".ipynb"), twin_text(chapter, address, commit)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
             changed.append(path)
