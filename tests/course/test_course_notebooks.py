@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import nbformat
+import psutil
 import pytest
 from conftest import ROOT
 
@@ -16,6 +20,7 @@ from insdel.book import cli
 from insdel.course import notebooks
 from insdel.course.exercises import EXERCISES, TOPICS
 from insdel.course.grading import STUB
+from insdel.errors import UserError
 
 topics = pytest.mark.parametrize("topic", TOPICS)
 versions = pytest.mark.parametrize("solved", [False, True], ids=["student", "teacher"])
@@ -219,3 +224,35 @@ def test_each_day_has_one_notebook_and_its_exercises() -> None:
         assert f"| {number} |" in row and f"`{number:02d}_{topic}`" in row
         named = [name for name in re.findall(r"`(\w+)`", row) if name in EXERCISES]
         assert named == [one.name for one in notebooks.topic_exercises(topic)]
+
+
+def test_a_solved_notebook_is_never_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notebooks, "execute", lambda _: pytest.fail("it ran"))
+    topic = next(iter(notebooks.TOPICS))
+    path = tmp_path / "student" / f"01_{topic}.ipynb"
+    path.parent.mkdir()
+    solved = notebooks.notebook(topic, False)
+    next(cell for cell in solved.cells if "YOUR CODE HERE" in cell.source).source = "my own answer"
+    nbformat.write(solved, path)
+    with pytest.raises(UserError, match="never overwritten"):
+        notebooks.write_course(tmp_path)
+    assert "my own answer" in path.read_text()
+    path.write_text("notes of my own")
+    with pytest.raises(UserError, match="never overwritten"):
+        notebooks.write_course(tmp_path)
+
+
+def test_what_was_written_here_may_be_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notebooks, "execute", lambda made: made)
+    first = notebooks.write_course(tmp_path, say=lambda _: None)
+    assert notebooks.write_course(tmp_path, say=lambda _: None) == first
+
+
+def test_an_interruption_ends_the_kernel_and_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """nbclient takes Ctrl-C for itself in the main thread, and answers with 40 lines."""
+    sleeping = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("import time\ntime.sleep(600)")])
+    timer = threading.Timer(6.0, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        notebooks.execute(sleeping)
+    assert not [child for child in psutil.Process().children(recursive=True) if "ipykernel" in " ".join(child.cmdline())]

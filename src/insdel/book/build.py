@@ -98,7 +98,7 @@ def run_chapters(
     chapters = list(chapters)
     paths = {c.name: keep / f"{c.name}-{chapter_key(c, values[c.name], common, graph)}.ipynb" for c in chapters}
     for path in paths.values():
-        if path.is_file() and not _is_whole(path):
+        if path.is_file() and not is_whole(path):
             say(f"{path.name} in the cache is damaged: dropped, its chapter runs again")
             path.unlink()
     todo = [c for c in chapters if force or not paths[c.name].is_file()]
@@ -109,7 +109,7 @@ def run_chapters(
     return paths
 
 
-def _is_whole(path: Path) -> bool:
+def is_whole(path: Path) -> bool:
     """Whether a file is an executed notebook that `run_jobs` wrote."""
     import nbformat
 

@@ -41,6 +41,7 @@ def examine(root: Path) -> Iterator[Finding]:
     yield from _data()
     yield from _records()
     yield _disk(root)
+    yield _cache(root)
     yield from _times(root)
     browser = find_browser()
     remedy = "" if browser else "only the browser tests need one: install Chromium"
@@ -138,6 +139,16 @@ def _disk(root: Path) -> Finding:
     short = [profile for profile, size in NEEDED_GIB.items() if free < size]
     remedy = f"make room for {', '.join(short)}, or remove build/" if short else ""
     return Finding("disk", found, remedy, needed="quick" in short)
+
+
+def _cache(root: Path) -> Finding:
+    """Read every executed chapter in the cache: a damaged one is dropped at the next build."""
+    from insdel.book.build import is_whole
+
+    paths = sorted((root / "build" / "cache").glob("*.ipynb")) if has_book_extra() else []
+    damaged = [path.name for path in paths if not is_whole(path)]
+    found = f"{len(paths)} executed chapters" + (f", {len(damaged)} damaged: {', '.join(damaged)}" if damaged else "")
+    return Finding("cache", found, "insdel book runs these again" if damaged else "", needed=False)
 
 
 def _times(root: Path) -> Iterator[Finding]:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from insdel.book.chapters import PROFILES, Chapter, find_root, list_chapters, profile_values, read_parameters
+from insdel.book.chapters import PROFILES, Chapter, find_root, list_chapters, profile_values
+from insdel.book.progress import run_facts
 from insdel.paper import results
 
 RECORD = "build_times"
@@ -40,7 +40,7 @@ def _newest(root: Path, chapter: Chapter) -> dict[str, float]:
     runs = list(_runs(root, chapter.name))
     if not runs:
         return {}
-    defaults = {name: parameter.default for name, parameter in read_parameters(chapter.read()).items()}
+    defaults = {name: parameter.default for name, parameter in chapter.parameters().items()}
     wanted = {profile: defaults | profile_values(root, chapter, profile) for profile in PROFILES}
     found: dict[str, float] = {}
     for facts in runs:
@@ -54,11 +54,8 @@ def _runs(root: Path, name: str) -> Iterator[Mapping[str, Any]]:
     """The facts of a chapter's newest runs, newest first."""
     paths = sorted((root / "build" / "cache").glob(f"{name}-*.ipynb"), key=lambda path: -path.stat().st_mtime)
     for path in paths[:LOOKED_AT]:
-        try:
-            facts = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("insdel")
-        except (ValueError, LookupError, TypeError, AttributeError):
-            continue  # damaged: the next build drops it
-        if facts:
+        facts = run_facts(path)
+        if facts.get("profile"):
             yield facts
 
 

@@ -23,7 +23,7 @@ class Course:
     """
 
     last: Sequence[float] = ()
-    begun: float = field(default_factory=time.monotonic)
+    begun: float = field(default_factory=lambda: time.monotonic())
     cell: int = 0
     cells: int = 0
     reached: float = 0.0  # when the current cell began, in seconds since the start
@@ -107,13 +107,13 @@ def last_course(folder: Path, name: str, profile: str) -> list[float]:
     """When the cells began in the newest run of a chapter in the cache, and its whole time; empty if there is none."""
     paths = sorted(folder.glob(f"{name}-*.ipynb"), key=lambda path: -path.stat().st_mtime)
     for path in paths[:3]:
-        facts = _facts(path)
+        facts = run_facts(path)
         if facts.get("profile") == profile and "cells" in facts:
             return [*facts["cells"], float(facts["seconds"])]
     return []
 
 
-def _facts(path: Path) -> Mapping[str, Any]:
+def run_facts(path: Path) -> Mapping[str, Any]:
     """What an executed notebook tells of its run; nothing if it cannot be read."""
     try:
         return dict(json.loads(path.read_text(encoding="utf-8"))["metadata"]["insdel"])

@@ -22,6 +22,7 @@ from insdel.book.run import ChapterError, execute, set_environment
 
 Say = Callable[[str], None]
 TICK = 0.5  # seconds between two looks at the clock
+PATIENCE = 10.0  # seconds that a worker has to end by itself
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,8 @@ def _crew(count: int, settings: str) -> Iterator[list[Worker]]:
         for worker in crew:
             worker.process.terminate()
         for worker in crew:
-            worker.process.join()
+            worker.process.join(PATIENCE)
+            worker.process.kill()
 
 
 def _work(line: Connection, threads: int, settings: str) -> None:
@@ -125,6 +127,14 @@ def _work(line: Connection, threads: int, settings: str) -> None:
     signal.signal(signal.SIGTERM, lambda *_: end_with_children())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     set_environment(threads, settings)
+    # not in the main thread: nbclient would take the signals for itself
+    runner = threading.Thread(target=_run_all, args=(line,), daemon=True)
+    runner.start()
+    runner.join()
+
+
+def _run_all(line: Connection) -> None:
+    """Run the chapters that come over the line."""
     while True:
         job: Job = line.recv()
         try:

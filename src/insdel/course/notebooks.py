@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import os
+import signal
 import textwrap
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -17,8 +19,10 @@ from typing import Any
 
 from insdel.course.exercises import CHAPTERS, EXERCISES, TOPICS, Exercise, draw
 from insdel.course.exercises.base import BEGIN
+from insdel.errors import RunError, UserError
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+KINDS = ("student", "teacher")
 SETUP = """\
 from collections.abc import Callable, Sequence
 from itertools import combinations, permutations, product
@@ -138,12 +142,40 @@ def execute(solved: Any) -> Any:
     from nbclient.exceptions import CellExecutionError
 
     quiet = os.environ | {"TQDM_DISABLE": "1", "PYTHONWARNINGS": "ignore:IProgress not found"}
-    try:
-        NotebookClient(solved, timeout=600, kernel_name="python3", record_timing=False).execute(env=quiet)
-    except CellExecutionError as error:
-        raise RuntimeError(f"a solution of the course fails: {error.ename}: {error.evalue}") from None
+    options = {"timeout": 600, "kernel_name": "python3", "record_timing": False}
+    client = NotebookClient(solved, extra_arguments=["--log-level=50"], **options)
+    with ThreadPoolExecutor(1) as pool:  # in the main thread nbclient would take Ctrl-C for itself
+        running = pool.submit(client.execute, env=quiet)
+        try:
+            running.result()
+        except CellExecutionError as error:
+            raise RunError(f"a solution of the course fails: {error.ename}: {error.evalue}") from None
+        except BaseException:
+            _end_kernel(client)
+            raise
     solved.metadata["language_info"] = {"name": "python"}
     return solved
+
+
+def _end_kernel(client: Any) -> None:
+    """End the kernel of a notebook that is not waited for any more."""
+    if client.km is not None and client.km.has_kernel:
+        os.kill(client.km.provisioner.pid, signal.SIGKILL)
+
+
+def refuse_edited(path: Path, made: Any) -> None:
+    """Refuse to write over a notebook that somebody has worked in: its cells are not those that would be written."""
+    import nbformat
+
+    if not path.exists():
+        return
+    try:
+        cells = [cell.source for cell in nbformat.read(path, as_version=4).cells]
+    except Exception:  # no notebook at all, so not ours
+        cells = []
+    if cells != [cell.source for cell in made.cells]:
+        raise UserError(f"{path} is not as it was written: somebody's work, or of another version of the course. "
+                        "It is never overwritten. Move it, or name another folder with -o.")  # fmt: skip
 
 
 def write_course(folder: Path, address: str | None = None, say: Callable[[str], None] = print) -> list[Path]:
@@ -151,12 +183,15 @@ def write_course(folder: Path, address: str | None = None, say: Callable[[str], 
     import nbformat
 
     written = []
-    for number, topic in enumerate(TOPICS, start=1):
-        student, teacher = notebook(topic, False, address), execute(notebook(topic, True, address))
-        for kind, made in (("student", student), ("teacher", teacher)):
-            path = folder / kind / f"{number:02d}_{topic}.ipynb"
+    plan = {(topic, kind): folder / kind / f"{number:02d}_{topic}.ipynb"
+            for number, topic in enumerate(TOPICS, start=1) for kind in KINDS}  # fmt: skip
+    for (topic, kind), path in plan.items():
+        refuse_edited(path, notebook(topic, kind == "teacher", address))
+    for topic in TOPICS:
+        for kind in KINDS:
+            made, path = notebook(topic, kind == "teacher", address), plan[topic, kind]
             path.parent.mkdir(parents=True, exist_ok=True)
-            nbformat.write(made, path)
+            nbformat.write(execute(made) if kind == "teacher" else made, path)
             written.append(path)
         say(f"{TOPICS[topic]}: {len(topic_exercises(topic))} exercises, all solutions pass")
     return written

@@ -1,0 +1,220 @@
+"""Whatever is broken, killed or full: one clear sentence, at once, and nothing is lost or left behind."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import namedtuple
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import psutil
+import pytest
+from bs4 import BeautifulSoup
+from conftest import insdel
+from markdown_it import MarkdownIt
+
+from insdel.book import build, space
+from insdel.book.chapters import list_chapters
+from insdel.book.cli import main
+from insdel.book.doctor import examine
+from insdel.book.pages.status import code, plain, status_page
+from insdel.book.run import ChapterError, _limits, execute, refuse_unfinished
+from insdel.errors import UserError
+
+CELL = "\n```{{code-cell}} ipython3\n{}\n```\n"
+
+
+def add_cell(book: Path, source: str) -> None:
+    """Put a cell at the end of the tiny book's first chapter."""
+    path = book / "notebooks" / "01_add.md"
+    path.write_text(path.read_text(encoding="utf-8") + CELL.format(source), encoding="utf-8")
+
+
+# --- folders: never over somebody's work, never half of it
+
+def test_two_runs_in_one_second_get_a_folder_each(tmp_path: Path) -> None:
+    places = []
+    for _ in range(3):
+        with space.fresh_folder(None, tmp_path / "walk" / "20260101-120000", "01_walk.ipynb") as folder:
+            places.append(folder)
+    assert len(set(places)) == 3 and all(folder.is_dir() for folder in places)
+
+
+@pytest.mark.parametrize("name", ["html", "01_add.ipynb"])
+def test_a_folder_with_a_run_or_a_notebook_is_refused_before_anything_runs(
+    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    monkeypatch.chdir(tiny_book)
+    (tiny_book / "mine").mkdir()
+    (tiny_book / "mine" / name).write_text("mine")
+    monkeypatch.setattr(build, "run_one", lambda *_: pytest.fail("it ran"))
+    assert main(["run", "add", "-o", "mine"]) == 2
+    assert "never overwritten" in capsys.readouterr().err
+    assert (tiny_book / "mine" / name).read_text() == "mine"
+
+
+def test_a_failed_run_leaves_no_folder_that_refuses_the_next(tmp_path: Path) -> None:
+    for place in (None, tmp_path / "named"):
+        with pytest.raises(ValueError), space.fresh_folder(place, tmp_path / "default", "a.ipynb") as folder:
+            (folder / "html").mkdir()
+            raise ValueError
+        assert not folder.exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").touch()
+    with pytest.raises(ValueError), space.fresh_folder(tmp_path / "mine", tmp_path / "x", "a.ipynb") as folder:
+        (folder / "html").mkdir()
+        raise ValueError
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+
+
+def test_leftovers_of_killed_runs_are_removed_and_those_of_living_ones_are_not(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    for name in (f"run-{dead.pid}-x", "run-old", f"run-{os.getppid()}-y"):
+        (tmp_path / name).mkdir()
+    with space.scratch(tmp_path) as mine:
+        assert mine.name.startswith(f"run-{os.getpid()}-")
+        assert {path.name for path in tmp_path.iterdir()} == {mine.name, f"run-{os.getppid()}-y"}
+    assert not mine.exists()
+
+
+# --- the disk
+
+def test_a_folder_that_cannot_be_written_to_is_told_before_anything_runs(
+    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tiny_book)
+    (tiny_book / "build").touch()  # a file where a folder should be: root may write anywhere else
+    for command in (["book"], ["run", "add"]):
+        assert main(command) == 1
+        assert "cannot write to" in capsys.readouterr().err
+    assert not (tiny_book / "runs").exists()
+
+
+def test_a_full_disk_is_told_before_anything_runs(
+    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tiny_book)
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(2**30, 2**30 - 2**20, 2**20))
+    assert main(["book"]) == 1
+    assert "needs 0.5 GiB; it has 0.00" in capsys.readouterr().err
+
+
+def test_the_systems_own_reason_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remarks = "a.md: WARNING: undefined label: 'x'\nOSError: [Errno 28] No space left on device: 'y.html'\n"
+    done = subprocess.CompletedProcess([], 1, "", remarks)
+    monkeypatch.setattr(build.subprocess, "run", lambda *_, **__: done)
+    with pytest.raises(build.BuildError) as error:
+        build.typeset(tmp_path, True)
+    assert str(error.value).startswith("OSError: [Errno 28] No space left on device")
+
+
+# --- two at once
+
+def test_the_second_build_is_told_who_builds(tmp_path: Path) -> None:
+    told = pytest.raises(UserError, match=f"process {os.getpid()}, since .* builds there")
+    with space.only_one(tmp_path), told, space.only_one(tmp_path):
+        pass
+    with space.only_one(tmp_path):  # free again
+        pass
+
+
+# --- chapters that end too early, workers that are killed
+
+def test_a_chapter_that_ends_the_kernel_is_an_error(tiny_book: Path) -> None:
+    add_cell(tiny_book, "import sys\nsys.exit(0)")
+    add_cell(tiny_book, "1 + 1")
+    with pytest.raises(ChapterError, match=r"01_add\.md: .*(code cells ran|sys\.exit)|SystemExit"):
+        execute(list_chapters(tiny_book)[0], {}, "smoke")
+
+
+def test_cells_that_did_not_run_are_counted() -> None:
+    ran = nbformat.v4.new_code_cell("1", execution_count=1)
+    notebook = nbformat.v4.new_notebook(cells=[ran, nbformat.v4.new_markdown_cell("a"), nbformat.v4.new_code_cell("2")])
+    with pytest.raises(ChapterError, match="only 1 of 2 code cells ran"):
+        refuse_unfinished("01_a.md", notebook)
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 60) -> bool:
+    end = time.monotonic() + seconds
+    while not what() and time.monotonic() < end:
+        time.sleep(0.2)
+    return what()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_workers_and_kernels_end_with_the_build(tiny_book: Path, number: signal.Signals) -> None:
+    add_cell(tiny_book, "import time\nfrom pathlib import Path\nPath('sleeping').touch()\ntime.sleep(600)")
+    command = [sys.executable, "-m", "insdel.book.cli", "book", "--chapters", "add"]
+    parent = subprocess.Popen(command, cwd=tiny_book, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              start_new_session=True)  # fmt: skip
+    assert wait_for((tiny_book / "notebooks" / "sleeping").exists)
+    children = psutil.Process(parent.pid).children(recursive=True)
+    assert len(children) >= 2  # a worker and a kernel
+    parent.send_signal(number)
+    _, told = parent.communicate(timeout=30)  # nobody keeps its output open
+    assert wait_for(lambda: not any(child.is_running() and child.status() != "zombie" for child in children), 20)
+    if number != signal.SIGKILL:
+        assert parent.returncode == {signal.SIGTERM: 143, signal.SIGINT: 130}[number]
+        assert "kept" in told and "Traceback" not in told
+
+
+def test_what_limits_there_are_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (2**30 if what == resource.RLIMIT_AS else -1, -1))
+    assert "memory (ulimit -v, bytes) 1073741824" in _limits()
+
+
+def test_too_little_memory_is_said(tiny_book: Path) -> None:
+    add_cell(tiny_book, "import numpy as np\nnp.ones((1 << 35,))")
+    done = insdel(tiny_book, "book", "--chapters", "add")
+    assert done.returncode == 1 and "enough memory?" in done.stderr and "MemoryError" in done.stderr
+
+
+# --- text of users on pages
+
+EVIL = "data <img src=x onerror=alert(7)>.csv"
+
+
+def test_no_text_of_a_user_is_taken_for_html_or_markdown() -> None:
+    facts = {"profile": "quick", "seconds": 1.0, "date": "2026-01-01", "versions": {}, "hardware": "x",
+             "parameters": {"csv": EVIL, "tick": "`<b>x</b>`", "pipe": "a|b", "many": "``` {code}"},
+             "recorded": {"data": EVIL, "note": f"rows of {EVIL} **bold** {{ref}}`x`"}}  # fmt: skip
+    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(status_page({"21_your_own": facts}))
+    page = BeautifulSoup(html, "html.parser")
+    assert not page.find_all(["img", "b", "strong", "script"])
+    assert page.get_text().count("<img src=x onerror=alert(7)>") == 3 and "`<b>x</b>`" in page.get_text()
+
+
+@pytest.mark.parametrize("text", ["a", "`", "``a``", "<b>", "a\nb", "\\", "*a* _b_", "{x}`y`"])
+def test_any_text_can_be_shown(text: str) -> None:
+    for shown in (code(text), plain(text)):
+        html = MarkdownIt("commonmark", {"html": True}).renderInline(shown)
+        assert BeautifulSoup(html, "html.parser").get_text() == " ".join(text.split())
+
+
+# --- damaged files in the cache
+
+def test_a_damaged_chapter_in_the_cache_runs_again(tiny_book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_jobs(jobs, *_):
+        for job in jobs:
+            nbformat.write(nbformat.v4.new_notebook(metadata={"insdel": {"seconds": 1}}), job.path)
+
+    monkeypatch.setattr(build, "run_jobs", run_jobs)
+    chapters = list_chapters(tiny_book)
+    said: list[str] = []
+    paths = build.run_chapters(tiny_book, chapters, {c.name: {} for c in chapters}, "quick", say=said.append)
+    first, second = paths.values()
+    first.write_bytes(first.read_bytes()[:40])
+    second.write_text("{}")
+    assert len([f for f in examine(tiny_book) if f.what == "cache" and "2 damaged" in f.found and f.remedy]) == 1
+    build.run_chapters(tiny_book, chapters, {c.name: {} for c in chapters}, "quick", say=said.append)
+    assert sum("damaged: dropped" in line for line in said) == 2
+    assert all("insdel" in nbformat.read(path, as_version=4).metadata for path in paths.values())
