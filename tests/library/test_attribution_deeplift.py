@@ -1,6 +1,9 @@
 """DeepLIFT on a trained PReLU network: captum's default fails, ours is complete; and captum stays as it was."""
 
+import threading
+import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import captum.attr as captum
 import numpy as np
@@ -11,6 +14,7 @@ from torch import nn
 
 from insdel import explain
 from insdel.attribution import completeness
+from insdel.attribution.deeplift import rescale_rules
 from insdel.paper.networks.mlp import MLP
 
 
@@ -92,3 +96,21 @@ def test_operations_without_a_rule_are_reported():
 def test_it_needs_a_module():
     with pytest.raises(TypeError, match=r"deeplift needs the layers.*torch\.nn\.Module"):
         explain("deeplift", lambda z: z.sum(1), np.zeros(3), np.ones(3))
+
+
+def test_threads_do_not_take_each_others_rules_away():
+    """captum has one table of rules: a thread that ended took PReLU's away from one that was under way."""
+    entered = threading.Event()
+
+    def second():
+        with rescale_rules():
+            entered.set()
+            time.sleep(0.2)  # the first thread leaves meanwhile
+            return nn.PReLU in SUPPORTED_NON_LINEAR
+
+    with ThreadPoolExecutor(1) as threads:
+        with rescale_rules():
+            other = threads.submit(second)
+            entered.wait(0.3)
+        assert other.result()
+    assert nn.PReLU not in SUPPORTED_NON_LINEAR

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,18 +19,22 @@ ELEMENTWISE = (nn.PReLU, nn.ReLU6, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Mish, 
 TOLERANCE = 1e-3  # of |f(x′) − f(x)| plus the size of f: float32 stays far below it
 
 
+CAPTUM = threading.RLock()  # its table of rules is shared by all threads, such as those of a Dask worker
+
+
 @contextmanager
 def rescale_rules() -> Iterator[None]:
     """Let captum treat `ELEMENTWISE` as usual nonlinear functions, as the paper did; then forget it."""
     from captum.attr._core.deep_lift import SUPPORTED_NON_LINEAR, nonlinear
 
-    added = [kind for kind in ELEMENTWISE if kind not in SUPPORTED_NON_LINEAR]
-    SUPPORTED_NON_LINEAR.update(dict.fromkeys(added, nonlinear))
-    try:
-        yield
-    finally:
-        for kind in added:
-            del SUPPORTED_NON_LINEAR[kind]
+    with CAPTUM:
+        added = [kind for kind in ELEMENTWISE if kind not in SUPPORTED_NON_LINEAR]
+        SUPPORTED_NON_LINEAR.update(dict.fromkeys(added, nonlinear))
+        try:
+            yield
+        finally:
+            for kind in added:
+                del SUPPORTED_NON_LINEAR[kind]
 
 
 def deeplift(f: Model, pairs: Pairs, *, chunk: int | None = None) -> Tensor:
