@@ -66,10 +66,8 @@ class Fold:
         f is an `nn.Sequential`, or a module whose method `as_sequential` gives one that computes the same,
         or one output of such a module (`insdel.output`).
         """
-        if not isinstance(f, nn.Module) or _changed(f):
-            return None
-        chain = _chain(f)
-        if chain is None or _changed(chain):
+        chain = _chain(f) if isinstance(f, nn.Module) else None
+        if chain is None or not isinstance(f, nn.Module) or _changed(f) or _changed(chain):
             return None
         layers = [m for m in chain if type(m) not in (nn.Dropout, nn.Identity)]
         first, activation, second = layers[:3] if len(layers) >= 3 else (None, None, None)
@@ -136,10 +134,7 @@ def _changed(f: nn.Module) -> bool:
     shared = vars(nn.modules.module)
     if any(shared.get(name) for name in GLOBAL_CHANGES):
         return True
-    return any(
-        any(vars(m).get(name) or m._modules.get(name) is not None for name in CHANGES) or "forward" in vars(m)
-        for m in f.modules()
-    )
+    return any("forward" in vars(m) or any(getattr(m, name, None) for name in CHANGES) for m in f.modules())
 
 
 def _slope(activation: nn.Module | None) -> Tensor | None:

@@ -33,6 +33,7 @@ DEEPEST = 6  # objects within objects whose parts are looked at
 LONG = 200  # characters of an attribute from which on its hash stands for it
 TORCHS_OWN = frozenset(vars(nn.Module()))  # attributes that every module has
 CORE = ("evaluate", "curves", "fold", "lattice", "seeds", "comparison")  # the modules that numbers depend on
+PLAIN_KINDS = (type(None), bool, int, float, str, tuple, list, dict, np.ndarray, Tensor, torch.dtype)
 Plain = dict[str, Any]
 
 
@@ -57,14 +58,15 @@ def model_identity(f: Model, x: Points, reference: Points) -> Plain:
     return {**found, "predictions": _predictions(f, Pairs.of(x, reference))}
 
 
-def _module(f: nn.Module) -> Plain:
+def _module(f: nn.Module, within: tuple[int, ...] = ()) -> Plain:
     """Layers by name, what each holds besides weights, and the weights."""
+    around = (*within, id(f))
     parts = dict(f.named_modules(remove_duplicate=False))
     held = {
-        f"{path}.{name}".lstrip("."): _shortened(plain(value, strict=False))
+        f"{path}.{name}".lstrip("."): _shortened(plain(value, False, around))
         for path, part in parts.items()
         for name, value in sorted(vars(part).items())
-        if name not in TORCHS_OWN
+        if name not in TORCHS_OWN and _lasting(part, name, value)
     }
     tensors = [*f.named_parameters(remove_duplicate=False), *f.named_buffers(remove_duplicate=False)]
     return {
@@ -72,6 +74,12 @@ def _module(f: nn.Module) -> Plain:
         "attributes": held,
         "weights": digest({name: plain(value) for name, value in tensors}),
     }
+
+
+def _lasting(part: nn.Module, name: str, value: Any) -> bool:
+    """Whether an attribute means the same in the next process; torch's wrappers (compiled, traced) hold addresses."""
+    own = type(part).__module__.split(".")[0] == "torch"
+    return not own or (not name.startswith("_") and isinstance(value, PLAIN_KINDS))
 
 
 def _predictions(f: Model, pairs: Pairs) -> Plain:
@@ -125,7 +133,7 @@ def plain(value: Any, strict: bool = True, within: tuple[int, ...] = ()) -> Any:
         return [inner(part) for part in value]
     if isinstance(value, set | frozenset):
         return sorted((inner(part) for part in value), key=json.dumps)
-    held = _held(value) if len(within) < DEEPEST else None
+    held = _held(value, within) if len(within) < DEEPEST else None
     if held is not None:
         return {"class": name_of(type(value)), **{name: inner(part) for name, part in held.items()}}
     if strict:
@@ -136,7 +144,7 @@ def plain(value: Any, strict: bool = True, within: tuple[int, ...] = ()) -> Any:
     return f"a {name_of(type(value))}"
 
 
-def _held(value: Any) -> dict[str, Any] | None:
+def _held(value: Any, within: tuple[int, ...]) -> dict[str, Any] | None:
     """The parts that make up a data frame, function or object; None if they cannot be seen."""
     if isinstance(value, pd.DataFrame):
         return {"index": value.index.to_numpy(), "columns": list(value), "parts": [value[c].to_numpy() for c in value]}
@@ -153,7 +161,7 @@ def _held(value: Any) -> dict[str, Any] | None:
     if isinstance(value, MethodType):
         return {"function": value.__func__, "of": value.__self__}
     if isinstance(value, nn.Module):
-        return _module(value)
+        return _module(value, within)
     if isinstance(value, np.random.Generator):
         return {"state": value.bit_generator.state}
     if is_dataclass(value):

@@ -233,3 +233,29 @@ def test_damaged_files_are_made_anew_with_a_word(tmp_path, name, content):
     with pytest.warns(UserWarning, match=f"{name} is damaged"):
         assert_frame_equal(compared(network(), tmp_path, chunk=2), table)
     assert_frame_equal(compared(network(), tmp_path, chunk=2), table)
+
+
+BUILDS = {
+    "script": torch.jit.script,
+    "trace": lambda f: torch.jit.trace(f.eval(), torch.zeros(2, 4)),
+    "fx": torch.fx.symbolic_trace,
+    "compile": lambda f: torch.compile(f, backend="eager"),
+    "quantised": lambda f: torch.ao.quantization.quantize_dynamic(f.eval(), {nn.Linear}),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("build", BUILDS)
+def test_models_that_torch_rebuilt_are_explained_and_known_again(build, tmp_path):
+    f = BUILDS[build](network())
+    assert np.allclose(insdel.explain("kernel_shap", f, X, R), insdel.explain("kernel_shap", network(), X, R), atol=0.05)
+    table = compared(f, tmp_path)
+    assert_frame_equal(compared(BUILDS[build](network()), tmp_path), table)
+    with pytest.raises(ValueError, match="holds another comparison: model"):
+        compared(BUILDS[build](network(seed=2)), tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_without_a_gradient_is_refused_in_words():
+    with pytest.raises(insdel.UserError, match="needs the gradient of f, but f's output does not depend"):
+        insdel.explain("integrated_gradients", BUILDS["quantised"](network()), X, R)

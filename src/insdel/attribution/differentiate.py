@@ -11,6 +11,8 @@ from insdel.errors import UserError, UserTypeError
 from insdel.evaluate import BatchModel, Model, Pairs, chunk_rows, eval_mode, float64, one_per_point, out_of_memory
 from insdel.fold import Fold
 
+NO_PATH = "f's output does not depend on its input in a way that torch can differentiate"
+
 
 class Gradient:
     """f and its gradient as a function of (m, n) points, one backward pass per call.
@@ -36,7 +38,9 @@ class Gradient:
         z = points.detach().requires_grad_(True)
         with torch.enable_grad(), eval_mode(self.f):
             output = one_per_point(self._output(z), len(points))
-            (gradient,) = torch.autograd.grad(output.sum(), z)
+            (gradient,) = torch.autograd.grad(output.sum(), z, allow_unused=True)
+        if gradient is None:
+            raise self._refusal(NO_PATH)
         self.check(gradient)
         return self.model.checked(output, len(points)), float64(gradient)
 
@@ -55,7 +59,7 @@ class Gradient:
         if not isinstance(output, Tensor):
             raise self._refusal(f"f returned a {type(output).__name__}, not a tensor")
         if not output.requires_grad:
-            raise self._refusal("f's output does not depend on its input in a way that torch can differentiate")
+            raise self._refusal(NO_PATH)
         return output
 
     def _refusal(self, found: str) -> UserTypeError:
