@@ -5,7 +5,7 @@ JOBS ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup book test bench paper course serve notebooks lock clean
+.PHONY: help setup book test bench race paper course serve notebooks lock clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
@@ -31,6 +31,9 @@ test: $(READY)  ## style, types and tests
 
 bench: $(READY)  ## side by side with shap, shapiq and captum, as ratios
 	$(BIN)/python benchmarks/bench.py
+
+race: $(READY)  ## errors of sampled Shapley values: this package, shap and shapiq at equal budgets (resumable)
+	$(BIN)/python benchmarks/estimators.py
 
 paper: $(READY)  ## record the full-size runs anew, then build the book at full size (hours; resumable)
 	$(BIN)/insdel record all

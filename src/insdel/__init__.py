@@ -13,6 +13,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submodules={"chance", "examples", "paper", "plots", "policies", "stats"},
     submod_attrs={
         "attribution": ["METHODS", "estimate_shapley", "explain"],
+        "beam": ["beam_order"],
         "comparison": ["compare"],
         "curves": ["abc", "auc", "auc_trapezoid", "auc_unit", "aul", "curve", "order"],
         "errors": ["UserError"],

@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from insdel.attribution import METHODS, explain, seeded
 from insdel.attribution.registry import resolve
+from insdel.beam import beam_order
 from insdel.cluster import on_cluster, packed, unpacked
 from insdel.curves import MODES, abc, auc, check_mode, curve, order
 from insdel.errors import UserError
@@ -77,7 +78,8 @@ def compare(
     Parameters
     ----------
     x, reference : (pairs, n)
-    methods : names in `insdel.METHODS`, and "best" (the best of all orders) and "expected" (the mean over them)
+    methods : names in `insdel.METHODS`, and "best" (the best of all orders; for pairs that
+        differ in more than 20 features the best that `beam_order` finds) and "expected" (the mean over them)
     options : per method, for instance ``{"integrated_gradients": {"steps": 50}}``
     chunk : pairs that are worked on together; also what a checkpoint holds
     checkpoint : folder for finished chunks; a run that was killed goes on from there
@@ -159,9 +161,9 @@ class Chunk:
 
     def _lattices(self) -> list[Lattice]:
         """The lattices of all pairs, if a method needs them: one evaluation serves all methods and curves."""
-        exact = any(self.plan.exact(method) for method in self.plan.methods)
+        exact = any(method == "best" or self.plan.exact(method) for method in self.plan.methods)
         small = (self.x != self.reference).sum(axis=1).max(initial=0) <= MAX_FEATURES
-        if set(REFERENCES) & set(self.plan.methods) or (exact and small):
+        if "expected" in self.plan.methods or (exact and small):
             return list(lattices(self.f, self.x, self.reference, progress=False))
         return []
 
@@ -176,10 +178,18 @@ class Chunk:
             return np.stack([np.asarray(lattice.curve(row)) for lattice, row in zip(shared, orders, strict=True)])
         return np.asarray(curve(self.f, self.x, self.reference, orders))
 
+    def _best(self, k: int, mode: str, shared: list[Lattice]) -> np.ndarray:
+        """The best order of a pair, (n,); if too many features differ, the best that a beam search finds."""
+        pair = self.f, self.x[k], self.reference[k]
+        if not shared and (self.x[k] != self.reference[k]).sum() > MAX_FEATURES:
+            return np.asarray(beam_order(*pair, mode).order)
+        lattice = shared[k] if shared else Lattice.evaluate(*pair, progress=False)
+        return np.asarray(lattice.best_order(mode))
+
     def _orders(self, method: str, shared: list[Lattice]) -> list[np.ndarray]:
         """A method's orders, (pairs, n) for each mode."""
         if method == "best":
-            return [np.stack([np.asarray(lat.best_order(mode)) for lat in shared]) for mode in self.plan.modes]
+            return [np.stack([self._best(k, mode, shared) for k in range(len(self.x))]) for mode in self.plan.modes]
         if shared and self.plan.exact(method):
             attributions = np.stack([np.asarray(EXACT[method](lattice)) for lattice in shared])
         else:

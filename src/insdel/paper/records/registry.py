@@ -24,7 +24,8 @@ from insdel.paper.records.run import Run, Say, record
 
 ROOMS = (data_facts, comparisons, best_order, binary_ig, manifold, cost, asymmetry, roar, images, albatrosses)
 RUNS: dict[str, Run] = {run.name: run for room in ROOMS for run in room.RUNS}
-ELSEWHERE = {"bench": "make bench", "build_times": "python -m insdel.book.durations"}  # made by other programs
+# made by other programs
+ELSEWHERE = {"bench": "make bench", "estimators": "make race", "build_times": "python -m insdel.book.durations"}
 
 
 def find(name: str) -> Run:

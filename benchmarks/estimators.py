@@ -1,0 +1,200 @@
+"""Sampled Shapley values at equal budgets: insdel, shap and the approximators of shapiq, on the paper's networks.
+
+`make race` runs all of it and records it as results/estimators; `--quick` is a rehearsal. The games are looked
+up in lattices that were evaluated once, so that errors are known exactly and times are those of the estimators alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import shap
+import shapiq
+import torch
+from shapiq import approximator
+
+import insdel
+from insdel.attribution import Estimate, odd
+from insdel.identity import short_hash
+from insdel.paper import networks, results
+from insdel.paper.data import load
+from insdel.paper.data import split as load_split
+from insdel.paper.records.clock import Clock
+from insdel.paper.studies.experiments import INSPECTED
+from insdel.paper.studies.experiments import _pick as pick
+from insdel.store import Store
+
+ROOT = Path(__file__).resolve().parents[1]
+Game = Callable[[np.ndarray], np.ndarray]  # (m, d) booleans, who comes from the reference → (m,)
+Estimator = Callable[[Game, int, int, int], np.ndarray]  # game, players, budget, seed → (d,)
+RACES = [("cern", "counterfactual"), ("cern", "one_to_one"), ("cern", "average"),
+         ("bangalore", "counterfactual"), ("bangalore", "one_to_one")]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is raced: pairs of each kind, of which the first `few` for the peers, too; seeds; budgets.
+
+    least, most : features that differ, so that there is something left to estimate, and an exact value
+    rows : events that are simulated, as many as the recorded network was trained on
+    """
+
+    pairs: int = 8
+    few: int = 3
+    seeds: int = 1
+    budgets: tuple[int, ...] = (64, 128, 256, 512, 1024, 2048, 4096)
+    least: int = 13
+    most: int = 17
+    rows: int = 100_000
+
+
+def by_shap(game: Game, d: int, budget: int, seed: int) -> np.ndarray:
+    """Estimate with shap's KernelExplainer, which evaluates both ends besides its samples."""
+    np.random.seed(seed)  # noqa: NPY002  (what shap draws from)
+    explainer = shap.KernelExplainer(lambda z: game(z > 0.5), np.zeros((1, d)))
+    return explainer.shap_values(np.ones(d), nsamples=budget - 2, l1_reg=False, silent=True)
+
+
+def by_shapiq(name: str, **options: object) -> Estimator:
+    """Return an approximator of shapiq; its values of first order are Shapley values."""
+
+    def estimate(game: Game, d: int, budget: int, seed: int) -> np.ndarray:
+        found = getattr(approximator, name)(n=d, random_state=seed, **options)
+        return found.approximate(budget, game).get_n_order_values(1)
+
+    return estimate
+
+
+def by_insdel(game: Game, d: int, budget: int, seed: int) -> Estimate:
+    """Estimate with this package; the errors come along."""
+    return insdel.estimate_shapley(lambda z: game(z > 0.5), np.zeros(d), np.ones(d), budget, seed=seed)
+
+
+PAIRED = {"pairing_trick": True}
+PEERS: dict[str, Estimator] = {
+    "shap KernelExplainer": by_shap,
+    "shapiq KernelSHAP": by_shapiq("KernelSHAP"),
+    "shapiq KernelSHAP, paired": by_shapiq("KernelSHAP", **PAIRED),
+    "shapiq kADDSHAP, order 2": by_shapiq("kADDSHAP", max_order=2),
+    "shapiq kADDSHAP, order 2, paired": by_shapiq("kADDSHAP", max_order=2, **PAIRED),
+    "shapiq kADDSHAP, order 3": by_shapiq("kADDSHAP", max_order=3),
+    "shapiq kADDSHAP, order 3, paired": by_shapiq("kADDSHAP", max_order=3, **PAIRED),
+    "shapiq SVARM": by_shapiq("SVARM"),
+    "shapiq UnbiasedKernelSHAP": by_shapiq("UnbiasedKernelSHAP"),
+    "shapiq PermutationSamplingSV": by_shapiq("PermutationSamplingSV"),
+    "shapiq StratifiedSamplingSV": by_shapiq("StratifiedSamplingSV"),
+    "shapiq OwenSamplingSV": by_shapiq("OwenSamplingSV"),
+    "shapiq SPEX": by_shapiq("SPEX", index="SV", max_order=1),
+    "shapiq ProxySPEX": by_shapiq("ProxySPEX", index="SV", max_order=1),  # needs lightgbm
+    "shapiq OddSHAP": by_shapiq("OddSHAP"),  # shapiq ≥ 1.6, Python ≥ 3.12
+}
+SLOW = ("shapiq SPEX", "shapiq ProxySPEX")  # seconds per pair: one pair and two budgets show where they stand
+SLOW_BUDGETS = (256, 1024)
+
+
+def lookup(lattice: insdel.Lattice) -> Game:
+    """Return the game of a pair from its lattice."""
+    bits, values = 1 << np.arange(lattice.d), np.asarray(lattice.values)
+    return lambda masks: values[np.atleast_2d(np.asarray(masks, dtype=bool)) @ bits]
+
+
+def lattices_of(data: str, policy: str, size: Size, source: str) -> list[insdel.Lattice]:
+    """Lattices of the recorded network, for the first held-out pairs that differ in as many features as asked for."""
+    model = networks.load(results.network("bangalore" if data == "bangalore" else f"cern_{policy}"))
+    split = load_split(load(data, source, n=size.rows if data == "cern" else None))
+    pairs = pick(policy, data, model, split.x_test[: INSPECTED[data]], split.x_train, 0)
+    d = (pairs.x != pairs.reference).sum(axis=1)
+    chosen = np.flatnonzero((size.least <= d) & (d <= size.most))[: size.pairs]
+    return list(insdel.lattices(model, pairs.x[chosen], pairs.reference[chosen], progress=False))
+
+
+def errors(who: str, lattices: list[insdel.Lattice], budget: int, size: Size) -> Iterator[dict]:
+    """Relative squared error of one contestant at one budget, by pair and seed; nothing where it cannot run."""
+    raced = len(lattices) if who == "insdel" else 1 if who in SLOW else size.few
+    for pair, lattice in enumerate(lattices[:raced]):
+        exact, game = np.asarray(lattice.shapley())[list(lattice.players)], lookup(lattice)
+        for seed in range(size.seeds if budget < 2**lattice.d else 0):
+            start = time.perf_counter()
+            try:
+                found = (by_insdel if who == "insdel" else PEERS[who])(game, lattice.d, budget, seed)
+            except (ValueError, ImportError, AttributeError) as reason:  # too small a budget, or not installed
+                yield {"who": who, "budget": budget, "pair": pair, "seed": seed, "why": str(reason)[:120]}
+                return
+            seconds = time.perf_counter() - start
+            values = found.values if who == "insdel" else found
+            row = {"who": who, "budget": budget, "pair": pair, "seed": seed, "d": lattice.d, "seconds": seconds}
+            row["error"] = float(((values - exact) ** 2).sum() / (exact**2).sum())
+            if who == "insdel":
+                row["inside"] = float((np.abs(values - exact) <= 1.96 * found.error).mean())
+            yield row
+
+
+def race(size: Size, folder: Path | None, only: int | None = None) -> pd.DataFrame:
+    """Race everyone at every budget; a race that was killed goes on from its last finished part."""
+    parts = []
+    for number, (data, policy) in enumerate(RACES[:only]):
+        source = "simulated" if data == "cern" else "auto"
+        code = short_hash(Path(odd.__file__).read_bytes())
+        identity = {**asdict(size), "source": source, "data": data, "policy": policy, "code": code}
+        store = Store(folder and folder / f"{data}_{policy}", lambda identity=identity: identity)
+        plan = [(who, budget) for budget in size.budgets for who in ("insdel", *PEERS)
+                if who not in SLOW or budget in SLOW_BUDGETS]  # fmt: skip
+        lattices = [] if all(map(store.has, range(len(plan)))) else lattices_of(data, policy, size, source)
+        for k, (who, budget) in enumerate(plan):
+            if not store.has(k):
+                store.put(k, pd.DataFrame(list(errors(who, lattices, budget, size))))
+            parts.append(store.get(k).assign(data=data, policy=policy))
+        print(f"{number + 1} of {len(RACES)}: {data}, {policy}")
+        show(pd.concat(parts[-len(plan) :], ignore_index=True), size)
+    return pd.concat(parts, ignore_index=True)
+
+
+def summary(table: pd.DataFrame, few: int) -> pd.DataFrame:
+    """Mean error over the pairs that all have, (contestants, budgets), for each data set and policy."""
+    shared = table[(table["pair"] < few) & table["error"].notna() & ~table["who"].isin(SLOW)]
+    return shared.pivot_table("error", ["data", "policy", "who"], "budget", sort=False)
+
+
+def show(table: pd.DataFrame, size: Size) -> None:
+    """Print errors, how many times smaller than the best peer's ours are, and how well our errors are calibrated."""
+    found = summary(table, size.few).droplevel([0, 1])
+    peers = found.drop(index="insdel")
+    print(found.map(lambda e: f"{e:.2g}").to_string())
+    print("best peer / insdel:", (peers.min() / found.loc["insdel"]).round(1).to_dict())
+    print("by whom:", peers.idxmin().to_dict())
+    print(
+        "inside 95 %:",
+        table[table["who"] == "insdel"].groupby("budget")["inside"].mean().round(3).to_dict(),
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Run, print, record."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a rehearsal in small; nothing is recorded")
+    parser.add_argument("--only", type=int, help="the first races only, to do the work in pieces; nothing is recorded")
+    arguments = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    size = Size(3, 2, 1, (64, 256), 13, 14, 2000) if arguments.quick else Size()
+    clock = Clock(ROOT / "build" / "records" / ("estimators_quick" if arguments.quick else "estimators"))
+    table = race(size, clock.folder / "parts", arguments.only)
+    if not arguments.quick and not arguments.only:
+        versions = {"shapiq": shapiq.__version__, "shap": shap.__version__, "threads": torch.get_num_threads()}
+        facts = {
+            "command": "make race",
+            "parameters": {**asdict(size), **versions},
+            "seconds": round(clock.seconds(), 1),
+        }
+        results.save("estimators", {"errors": table}, {**facts, "data": "genuine houses, simulated events"})
+
+
+if __name__ == "__main__":
+    main()
