@@ -99,7 +99,7 @@ class Search:
         return values if self.mode == "insertion" else -values
 
     def step(self, beam: Beam) -> tuple[Beam, np.ndarray]:
-        """Let one more player come to each walk in every possible way; also the areas that they promise, (views, w r)."""
+        """Let one more player come to each walk in every way; also the areas that these promise, (views, w r)."""
         walk, player = np.nonzero(~beam.masks)
         masks = beam.masks[walk]
         masks[np.arange(len(walk)), player] = True
