@@ -16,13 +16,16 @@ from insdel.paper.records import (
     comparisons,
     cost,
     data_facts,
+    forensics,
     images,
     manifold,
     roar,
 )
 from insdel.paper.records.run import Run, Say, record
 
-ROOMS = (data_facts, comparisons, best_order, binary_ig, manifold, cost, asymmetry, roar, images, albatrosses)
+ROOMS = (
+    data_facts, comparisons, best_order, binary_ig, manifold, cost, asymmetry, forensics, roar, images, albatrosses
+)  # fmt: skip
 RUNS: dict[str, Run] = {run.name: run for room in ROOMS for run in room.RUNS}
 # made by other programs
 ELSEWHERE = {"bench": "make bench", "estimators": "make race", "build_times": "python -m insdel.book.durations"}

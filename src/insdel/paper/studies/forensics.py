@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,8 @@ class Events:
     x_train, y_train : (17,979, 16) z-scored, (17,979,)
     x_extra, y_extra : simulated ones, in the same units
     x, y : the 2,000 that are inspected
-    scale, mean : (16,) of the z-scores
+    mean, scale : (16,) of the z-scores
+    provenance : of the genuine ones
     """
 
     x_train: np.ndarray
@@ -73,6 +74,7 @@ class Events:
     y: np.ndarray
     mean: np.ndarray
     scale: np.ndarray
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def load(cls, seed: int = 0) -> Events:
@@ -82,7 +84,8 @@ class Events:
         split = data.split(genuine, inspected / len(genuine.features), seed=seed)
         extra = data.load("cern", "simulated", n=FULL_ROWS, seed=1)
         x, y = split.transform(extra.features), extra.target.to_numpy(np.float32)
-        return cls(split.x_train, split.y_train, x, y, split.x_test, split.y_test, split.mean, split.scale)
+        taught, inspected_rows = (split.x_train, split.y_train), (split.x_test, split.y_test)
+        return cls(*taught, x, y, *inspected_rows, split.mean, split.scale, genuine.provenance)
 
     def taught(self, genuine: int, simulated: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """The first rows of either kind, together: x (m, 16) and y (m,)."""

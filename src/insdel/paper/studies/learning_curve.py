@@ -14,12 +14,12 @@ import pandas as pd
 
 from insdel.paper import networks
 from insdel.paper.networks.mlp import RECIPES
-from insdel.paper.studies.forensics import FULL_ROWS, Events, Reading
+from insdel.paper.studies.forensics import FULL_ROWS, PAIRS, Events, Reading
 from insdel.store import write_parquet
 
 GENUINE = 17_979
 SIZES = ((2_000, 0), (4_000, 0), (8_000, 0), (GENUINE, 0), (0, GENUINE), (0, FULL_ROWS))
-SEEN = 500_000  # rows over all epochs
+SEEN = 360_000  # rows over all epochs: 20 epochs of the genuine events
 
 
 def point(events: Events, genuine: int, simulated: int, pairs: int, seen: int = SEEN) -> pd.DataFrame:
@@ -41,7 +41,7 @@ def point(events: Events, genuine: int, simulated: int, pairs: int, seen: int = 
 
 
 def learning_curve(
-    folder: Path, events: Events, sizes: Iterable[tuple[int, int]] = SIZES, pairs: int = 300, seen: int = SEEN
+    folder: Path, events: Events, sizes: Iterable[tuple[int, int]] = SIZES, pairs: int = PAIRS, seen: int = SEEN
 ) -> pd.DataFrame:
     """All points of the curve; `folder` keeps each, so that a run that was cut off goes on."""
     folder.mkdir(parents=True, exist_ok=True)
