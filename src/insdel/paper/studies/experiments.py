@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -65,53 +66,104 @@ class Experiment:
         return rows if self.trained_on == self.dataset.source else f"{rows}; network trained on {self.trained_on} rows"
 
 
-def prepare(
-    name: str,
-    *,
-    source: str = "auto",
-    path: str | Path | None = None,
-    policy: str = "counterfactual",
-    n_pairs: int | None = None,
-    rows: int | None = None,
-    drop_duplicates: bool = False,
-    split_seed: int = 0,
-    train_seed: int = 0,
-    pair_seed: int = 0,
-    **recipe: Any,
-) -> Experiment:
-    """Load the data, fit the network (or find it in the cache) and pick pairs.
+@dataclass(frozen=True)
+class Setting:
+    """All that decides an experiment.
 
-    Parameters
-    ----------
     name : "bangalore" or "cern"
     source, path : as for `data.load`
     policy : one of `POLICIES`
     n_pairs : keep the first pairs only; the references are still picked among all inspected points
     rows : how many rows to draw where they are simulated
     split_seed, train_seed, pair_seed : which rows are held out, how the network is fitted, who is paired with whom
-    **recipe : changes to the training, such as ``epochs=5``
+    recipe : changes to the training, such as ``{"epochs": 5}``
     """
-    if policy not in POLICIES:
-        raise UserError(f"policy must be one of {', '.join(POLICIES)}; found {policy!r}.")
-    dataset = data.load(name, source, path, drop_duplicates=drop_duplicates, n=rows)
+
+    name: str
+    source: str = "auto"
+    path: str | Path | None = None
+    policy: str = "counterfactual"
+    n_pairs: int | None = None
+    rows: int | None = None
+    drop_duplicates: bool = False
+    split_seed: int = 0
+    train_seed: int = 0
+    pair_seed: int = 0
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise UserError(f"policy must be one of {', '.join(POLICIES)}; found {self.policy!r}.")
+
+    @classmethod
+    def of(cls, name: str, **given: Any) -> Setting:
+        """Make a setting from its fields; what is no field, such as ``epochs=5``, changes the recipe."""
+        own = {key: given.pop(key) for key in list(given) if key in cls.__dataclass_fields__}
+        return cls(name, **{**own, "recipe": {**own.get("recipe", {}), **given}})
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of an experiment, before there is a network.
+
+    dataset : the rows that x and x′ are among
+    split : training and held-out rows as the network sees them
+    trained_on : "real" or "simulated", the rows that teach
+    x_test, y_test : the points that are inspected, and their true targets
+    recipe : changes to the training that few rows ask for
+    """
+
+    dataset: Dataset
+    split: Split
+    trained_on: str
+    x_test: np.ndarray
+    y_test: np.ndarray
+    recipe: Mapping[str, Any]
+
+
+def prepare(name: str, **given: Any) -> Experiment:
+    """Load the rows, fit the network (or find it in the cache) and pair the inspected points.
+
+    name, given : fields of `Setting`, and changes to the training such as ``epochs=5``
+    """
+    setting = Setting.of(name, **given)
+    rows = load(setting)
+    model = fitted(name, rows.split, setting.train_seed, **{**rows.recipe, **setting.recipe})
+    pairs = pair(setting, rows, model)
+    return Experiment(rows.dataset, rows.trained_on, rows.split, rows.x_test, rows.y_test, model, setting.policy, pairs)
+
+
+def load(setting: Setting) -> Rows:
+    """Load an experiment's rows and divide them into those that teach and those that are looked at."""
+    name, n = setting.name, setting.rows
+    dataset = data.load(name, setting.source, setting.path, drop_duplicates=setting.drop_duplicates, n=n)
     training = dataset
     if name == "cern" and len(dataset.features) < ENOUGH and dataset.source == "real":
-        training = data.load(name, "simulated", n=rows)
-    share, recipe = _few_genuine(training, recipe)
-    split = data.split(training, share, seed=split_seed)
+        training = data.load(name, "simulated", n=n)
+    share, recipe = _few_genuine(training)
+    split = data.split(training, share, seed=setting.split_seed)
     x, y = (split.x_test, split.y_test) if training is dataset else _all_rows(dataset, split)
-    x, y = x[: INSPECTED[name]], y[: INSPECTED[name]]
-    model = fitted(name, split, train_seed, **recipe)
-    pairs = _pick(policy, name, model, x, split.x_train, pair_seed).first(n_pairs)
-    return Experiment(dataset, training.source, split, x, y, model, policy, pairs)
+    return Rows(dataset, split, training.source, x[: INSPECTED[name]], y[: INSPECTED[name]], recipe)
 
 
-def _few_genuine(training: Dataset, recipe: dict[str, Any]) -> tuple[float, dict[str, Any]]:
-    """Share of rows to hold out, and the recipe; a sample of the genuine events teaches as much as it can."""
+def pair(setting: Setting, rows: Rows, model: networks.MLP) -> policies.Pairs:
+    """Pair every inspected point with its reference, by the setting's policy."""
+    x, policy = rows.x_test, setting.policy
+    if policy == "counterfactual":
+        pairs = policies.counterfactual(model, x, **COUNTERFACTUAL[setting.name])
+    elif policy == "one_to_one":
+        pairs = policies.one_to_one(x, setting.pair_seed)
+    else:
+        pairs = policies.average(x, rows.split.x_train)
+    return pairs.first(setting.n_pairs)
+
+
+def _few_genuine(training: Dataset) -> tuple[float, dict[str, Any]]:
+    """Share of rows to hold out, and changes to the recipe: a sample of the genuine events teaches all it can."""
     rows, inspected = len(training.features), INSPECTED[training.name]
     if inspected is None or training.source != "real" or rows >= FULL:
-        return 0.2, recipe
-    return min(0.2, inspected / rows), {"epochs": SAMPLE_EPOCHS, **recipe}
+        return 0.2, {}
+    return min(0.2, inspected / rows), {"epochs": SAMPLE_EPOCHS}
 
 
 def _all_rows(dataset: Dataset, split: Split) -> tuple[np.ndarray, np.ndarray]:
@@ -134,9 +186,3 @@ def fitted(name: str, split: Split, seed: int, **recipe: Any) -> networks.MLP:
     partial = networks.save(model, path.with_suffix(f".{os.getpid()}"))
     os.replace(partial, path)
     return model
-
-
-def _pick(policy: str, name: str, model: networks.MLP, x: np.ndarray, train: np.ndarray, seed: int) -> policies.Pairs:
-    if policy == "counterfactual":
-        return policies.counterfactual(model, x, **COUNTERFACTUAL[name])
-    return policies.one_to_one(x, seed) if policy == "one_to_one" else policies.average(x, train)
