@@ -22,6 +22,7 @@ from insdel.paper.claims import (
     HOLDS,
     NOT,
     PART,
+    UNDECIDED,
     VERDICTS,
     Finding,
     all_claims,
@@ -36,10 +37,11 @@ from insdel.paper.claims import (
     theory,
 )
 from insdel.paper.claims import bangalore as houses
-from insdel.paper.claims.runs import IG, KS, RANDOM, D, I, Run, clustered_error, jackknife_correlation, larger
+from insdel.paper.claims.runs import IG, KS, RANDOM, D, I, Run, larger
 from insdel.paper.claims.sentences import HEADLINES, SENTENCES
 from insdel.paper.claims.verdict import MissingRecordError
 from insdel.paper.studies import tables
+from insdel.stats import naive_error
 
 BY_ID = {claim.id: claim for claim in CLAIMS}
 
@@ -64,9 +66,9 @@ def test_every_finding_has_a_reason_and_evidence(findings: dict[str, Finding]) -
         assert found.verdict in VERDICTS and found.because.strip(), name
         assert found.evidence or found.verdict == CANNOT, name
         judged = [figure.verdict for figure in found.figures if figure.verdict]
-        assert not (found.verdict == HOLDS and (NOT in judged or PART in judged)), name
-        few = judged.count(HOLDS) < len(judged) / 2 if "-table" in name else HOLDS not in judged
-        assert found.verdict != NOT or few, name  # of whole tables some numbers agree by chance
+        assert found.verdict != HOLDS or set(judged) <= {HOLDS}, name
+        assert found.verdict != NOT or judged.count(HOLDS) < len(judged) / 2 or not judged, name
+        assert found.verdict != UNDECIDED or NOT not in judged, name
 
 
 def test_evidence_exists(findings: dict[str, Finding]) -> None:
@@ -149,18 +151,8 @@ def test_both_directions_of_a_pair_are_one_observation(folder: Path) -> None:
     fake("cern_one_to_one", folder, {(KS, I): [*values, *values]}, ends + [(b, a) for a, b in ends])
     run = Run("cern_one_to_one", tables.printed("cern", "one_to_one"))
     mean, se = run.mean((KS, I))
-    assert (mean, se) == pytest.approx((values.mean(), values.std(ddof=1) / np.sqrt(30)))
-    assert clustered_error(np.array([*values, *values]), np.arange(60)) < 0.75 * se
-
-
-def test_jackknife_error_of_a_correlation_is_the_textbook_one_for_normal_values() -> None:
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=4000)
-    y = 0.6 * x + 0.8 * rng.normal(size=4000)
-    r, se = jackknife_correlation(x, y, np.arange(4000))
-    assert se == pytest.approx((1 - r**2) / np.sqrt(4000), rel=0.1)
-    twice = jackknife_correlation(np.tile(x, 2), np.tile(y, 2), np.tile(np.arange(4000), 2))
-    assert twice == pytest.approx((r, se))
+    assert (mean, se) == pytest.approx((values.mean(), values.std(ddof=1) / np.sqrt(30)), rel=0.02)
+    assert naive_error([*values, *values]) < 0.75 * se
 
 
 def test_a_planted_order_of_methods_is_found_and_its_opposite_refused(folder: Path) -> None:

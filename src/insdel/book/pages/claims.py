@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from insdel.paper.claims import CLAIMS, VERDICTS, Claim, Figure, Finding
 from insdel.paper.claims.sentences import HEADLINES, SENTENCES, Sentence
 from insdel.paper.claims.verdict import LEVEL, LIMITS, WORDS
+from insdel.stats import holm, plus_minus
 
-SYMBOLS = dict(zip(VERDICTS, ("✓", "◐", "✗", "–"), strict=True))
+SYMBOLS = dict(zip(VERDICTS, ("✓", "◐", "✗", "?", "–"), strict=True))
 # label of a chapter → its file and what it is about
 CHAPTERS = {
     "walk": ("01_walk", "walk"),
@@ -67,6 +68,7 @@ def claims_page(text: str, findings: Mapping[str, Finding], staged: Collection[s
         "headlines": lambda: headlines(context),
         "counts": lambda: counts(context),
         "limits": limits,
+        "multiplicity": lambda: multiplicity(context),
         "sentences": lambda: sentences(context),
         "list": lambda: listing(context),
         "details": lambda: details(context),
@@ -100,6 +102,20 @@ def limits() -> str:
     """The meaning of the paper's words, as a list."""
     first = f"- “best”, “larger”, “worse”: a paired difference beyond {LEVEL:.0f} of its standard errors"
     return "\n".join([first, *(f"- {words.format(LIMITS[word])}" for word, words in WORDS.items())])
+
+
+def multiplicity(context: Context) -> str:
+    """How many numbers are judged at once, and how many verdicts on them stand if that is counted."""
+    shown = [figure for finding in context.findings.values() for figure in finding.figures]
+    margins = [figure.margin for figure in shown if figure.margin is not None]
+    decided = sum(abs(margin) > LEVEL for margin in margins)
+    chance = math.erfc(LEVEL / math.sqrt(2)) * len(margins)
+    together = int(holm(margins).sum())
+    return (
+        f"Many numbers are judged at once: {len(margins)} with a standard error. Were each of them exactly at its "
+        f"limit, chance alone would decide about {chance:.0f}. In fact {decided} are decided, and {together} of these "
+        "would be if all were judged together by Holm's correction at 5 %."
+    )
 
 
 def link(claim: str, context: Context) -> str:
@@ -180,8 +196,7 @@ def number(value: float | None, se: float | None = None) -> str:
     if not se or math.isnan(se):
         text = f"{value:,.0f}" if abs(value) >= 1000 and value == round(value) else f"{value:.4g}"
     else:
-        digits = max(0, 1 - math.floor(math.log10(se)))
-        text = f"{value:,.{digits}f} ± {se:.{digits}f}" if digits < 8 else f"{value:.2g} ± {se:.1g}"
+        text = plus_minus(value, se)
     return text.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "−")
 
 

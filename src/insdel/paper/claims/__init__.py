@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from insdel.paper.claims import bangalore, cern, cost, data, images, overall, roar, theory
 from insdel.paper.claims.stated import derive, disagreements, state, stated
-from insdel.paper.claims.verdict import CANNOT, HOLDS, NOT, PART, VERDICTS, Claim, Figure, Finding
+from insdel.paper.claims.verdict import CANNOT, HOLDS, NOT, PART, UNDECIDED, VERDICTS, Claim, Figure, Finding
 
 CLAIMS: list[Claim] = [
     *overall.CLAIMS,
@@ -20,6 +20,7 @@ CLAIMS: list[Claim] = [
     *cost.CLAIMS,
 ]
 
+
 def all_claims() -> list[Claim]:
     """Return every claim of the paper, each with its place, its statement and a check on recorded results."""
     return list(CLAIMS)
@@ -31,6 +32,7 @@ __all__ = [
     "HOLDS",
     "NOT",
     "PART",
+    "UNDECIDED",
     "VERDICTS",
     "Claim",
     "Figure",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from insdel import paper
+from insdel import paper, stats
 from insdel.paper.claims import records
 from insdel.paper.claims.verdict import LIMITS, Claim, Figure, Finding, above, judge
 
@@ -38,7 +38,7 @@ def houses_faster() -> Finding:
     gradient = 3.0  # a gradient costs two to three evaluations
     ig = gradient * paper.size("points of the sum of IG")
     samples = paper.size("Bangalore: samples of Kernel SHAP")
-    se = float(exact.std(ddof=1) / np.sqrt(len(exact)))
+    se = stats.mean(exact, stats.Ends.of(pairs))[1]
     figures = [
         Figure("exact Kernel SHAP, evaluations per pair", float(exact.mean()), se, samples),
         above("paper's Kernel SHAP over IG, evaluations", samples / ig, None, LIMITS["much faster"]),

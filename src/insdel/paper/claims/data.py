@@ -7,7 +7,20 @@ from functools import partial
 
 from insdel import paper
 from insdel.paper.claims import records
-from insdel.paper.claims.verdict import HOLDS, LIMITS, NOT, PART, Claim, Figure, Finding, above, below, equal, judge
+from insdel.paper.claims.verdict import (
+    HOLDS,
+    LIMITS,
+    NOT,
+    PART,
+    Claim,
+    Figure,
+    Finding,
+    above,
+    below,
+    equal,
+    judge,
+    within,
+)
 
 DIGITS = 1e-3  # six printed digits, in the worst of these relations
 
@@ -95,8 +108,7 @@ def mass_formula() -> Finding:
 
 def average_charge() -> Finding:
     """The mean charges are near zero, which no electron has."""
-    figures = [below(f"|mean of {q}|", abs(fact("cern", f"mean of {q}")[0]), fact("cern", f"mean of {q}")[1], 0.2)
-               for q in ("Q1", "Q2")]  # fmt: skip
+    figures = [within(f"mean of {q}", *fact("cern", f"mean of {q}"), 0.2) for q in ("Q1", "Q2")]
     return judge(figures, "A charge is +1 or −1; the limit is a fifth of that.", ["data_facts"])
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from insdel import stats
 from insdel.paper.claims import bangalore, cern, records
 from insdel.paper.claims.runs import IG, KS, MODES, SHORT, D, I, Run
-from insdel.paper.claims.verdict import LIMITS, Claim, Figure, Finding, MissingRecordError, above, judge
+from insdel.paper.claims.verdict import LIMITS, Claim, Figure, Finding, MissingRecordError, above, differs, judge
 
 
 def everywhere() -> list[Run]:
@@ -61,8 +62,7 @@ def ig_matches_sum() -> Finding:
 
 def _sum(one: Run) -> Figure:
     total = {method: one.columns[method, I] + one.columns[method, D] for method in (KS, IG)}
-    value = float(total[IG].mean() / total[KS].mean())
-    se = one.average(total[IG] - value * total[KS])[1] / abs(float(total[KS].mean()))
+    value, se = stats.ratio(total[IG], total[KS], one.ends)
     printed = [sum(one.paper((method, mode)) or 0.0 for mode in MODES) for method in (IG, KS)]
     return above(f"share of KS that IG reaches, insertion + deletion ({named(one)})", value, se, 1 - LIMITS["close"],
                  paper=printed[0] / printed[1])  # fmt: skip
@@ -73,9 +73,11 @@ def tests_differ() -> Finding:
     used, figures = everywhere(), []
     for one in used:
         value, se = one.difference((KS, I), (KS, D))
-        text = f"|KS, insertion minus deletion| ({named(one)})"
-        figures.append(above(text, abs(value), se, paper=abs(one.paper((KS, I), (KS, D)) or 0.0)))
-    return judge(figures, "", [one.name for one in used])
+        margin = LIMITS["tie"] * max(abs(one.mean((KS, mode))[0]) for mode in MODES)
+        text = f"KS, insertion minus deletion ({named(one)})"
+        figures.append(differs(text, value, se, margin, paper=one.paper((KS, I), (KS, D))))
+    because = f"By more than a tie, {LIMITS['tie']:.0%} of the larger mean, in either direction."
+    return judge(figures, because, [one.name for one in used])
 
 
 def not_monotone() -> Finding:
@@ -87,7 +89,7 @@ def not_monotone() -> Finding:
     steps = walks.diff(axis=1).iloc[:, 1:]
     both = ((steps > 1e-6).any(axis=1) & (steps < -1e-6).any(axis=1)).astype(float)
     text = "share of the drawn curves with steps up and down (houses)"
-    return judge([above(text, float(both.mean()), float(both.sem()), LIMITS["most"])], "", ["bangalore"])
+    return judge([above(text, *stats.mean(both), LIMITS["most"])], "", ["bangalore"])
 
 
 Row = tuple[str, str, str, str, Callable[[], Finding]]

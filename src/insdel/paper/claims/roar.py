@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 
 import pandas as pd
 
+from insdel import stats
 from insdel.paper.claims import records
-from insdel.paper.claims.verdict import CANNOT, LIMITS, Claim, Figure, Finding, above, below, judge
+from insdel.paper.claims.verdict import CANNOT, LIMITS, Claim, Figure, Finding, above, below, judge, within
 from insdel.paper.studies.roar.tables import bend, is_noise
+from insdel.stats import Number
 
-Number = tuple[float, float]
 KS, IG, RANDOM = "kernel_shap", "integrated_gradients", "random"
 DATA = {"roar_bangalore": "houses", "roar_cern": "simulated events"}
 SHORT = {KS: "KS", IG: "IG", RANDOM: "random order", f"{KS}_signed": "KS signed", f"{IG}_signed": "IG signed"}
@@ -22,11 +23,6 @@ def bends(record: str, ranking: str) -> pd.Series:
     0 is a straight line; 1/2 is the most, all of the loss after the first feature; negative below the line.
     """
     return pd.Series(bend(records.table(record), ranking))
-
-
-def number(values: pd.Series) -> Number:
-    """Mean over the replicates and its standard error."""
-    return float(values.mean()), float(values.sem())
 
 
 def each(make: Callable[[str, str], Iterable[Figure]], because: str = "") -> Finding:
@@ -42,8 +38,8 @@ def straight(record: str, data: str) -> list[Figure]:
     """The curves of KS and IG by absolute value are nearly straight."""
     figures = []
     for ranking in (KS, IG):
-        value, se = number(bends(record, ranking))
-        figures.append(below(f"|bend|, {SHORT[ranking]} ({data})", abs(value), se, LIMITS["straight"]))
+        value = stats.mean(bends(record, ranking))
+        figures.append(within(f"bend, {SHORT[ranking]} ({data})", *value, LIMITS["straight"]))
     return figures
 
 
@@ -59,27 +55,27 @@ def signed_beaten(record: str, data: str) -> list[Figure]:
 
 def _by_sign(record: str, data: str) -> list[tuple[str, Number]]:
     return [
-        (f"bend, {SHORT[r]}: absolute minus signed ({data})", number(bends(record, r) - bends(record, f"{r}_signed")))
+        (f"bend, {SHORT[r]}: absolute minus signed ({data})", stats.mean(bends(record, r) - bends(record, f"{r}_signed")))
         for r in (KS, IG)
     ]
 
 
 def comparable(record: str, data: str) -> list[Figure]:
     """KS and IG bend alike."""
-    value, se = number(bends(record, KS) - bends(record, IG))
-    return [below(f"|bend of KS minus bend of IG| ({data})", abs(value), se, LIMITS["straight"])]
+    value = stats.mean(bends(record, KS) - bends(record, IG))
+    return [within(f"bend of KS minus bend of IG ({data})", *value, LIMITS["straight"])]
 
 
 def ig_superior() -> Finding:
     """IG by absolute value ahead of KS on the houses."""
     name = records.there("roar_bangalore")[0]
-    value = number(bends(name, IG) - bends(name, KS))
+    value = stats.mean(bends(name, IG) - bends(name, KS))
     return judge([above("bend of IG minus bend of KS (houses)", *value)], "", [name])
 
 
 def unable(record: str, data: str) -> list[Figure]:
     """Neither KS nor IG bends the curve more than a random order does."""
-    gaps = {ranking: number(bends(record, ranking) - bends(record, RANDOM)) for ranking in (KS, IG)}
+    gaps = {ranking: stats.mean(bends(record, ranking) - bends(record, RANDOM)) for ranking in (KS, IG)}
     return [below(f"bend of {SHORT[r]} minus that of a random order ({data})", *gap) for r, gap in gaps.items()]
 
 
@@ -93,7 +89,7 @@ def redundancy() -> Finding:
     figures, names = [], []
     for text, (less, more) in steps.items():
         names += [records.there(less)[0], records.there(more)[0]]
-        figures.append(above(f"bend of KS: {text}", *number(bends(less, KS) - bends(more, KS))))
+        figures.append(above(f"bend of KS: {text}", *stats.mean(bends(less, KS) - bends(more, KS))))
     return judge(figures, "", names)
 
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from insdel import paper
+from insdel import paper, stats
 from insdel.paper import results
 from insdel.paper.claims import records
-from insdel.paper.claims.verdict import LIMITS, Figure, above, below
+from insdel.paper.claims.verdict import LIMITS, Figure, above, below, within
 from insdel.paper.studies import tables, variation
+from insdel.stats import Ends, Number
 
 Side = tuple[str, str]  # method and mode
-Number = tuple[float, float]  # value and standard error
 KS, IG, DL, VG, IXG, LIME, RANDOM = paper.SIX
 I, D = MODES = ("insertion", "deletion")  # noqa: E741
 SHORT = {KS: "KS", IG: "IG", DL: "DeepLIFT", VG: "Vanilla Grad", IXG: "Input × Gradient", LIME: "LIME",
@@ -52,17 +52,13 @@ class Run:
         return tables.wide(records.table(self.name)).astype(float)
 
     @cached_property
-    def unordered(self) -> np.ndarray:
-        """(pairs,) a number that both directions of a pair, x to x′ and x′ to x, share."""
-        facts = self.pairs.set_index("pair").loc[self.columns.index]
-        ends = facts[["row", "reference_row"]].to_numpy()
-        alone = (ends < 0).any(axis=1)  # the average policy: the reference is no row
-        ends = np.where(alone[:, None], facts["row"].to_numpy()[:, None], np.sort(ends, axis=1))
-        return pd.factorize(pd.MultiIndex.from_arrays(ends.T))[0]
+    def ends(self) -> Ends:
+        """The points that each pair is made of: standard errors count these."""
+        return Ends.of(self.pairs, self.columns.index)
 
     def average(self, values: pd.Series) -> Number:
-        """Mean of (pairs,) values; its standard error counts both directions of a pair as one observation."""
-        return float(values.mean()), clustered_error(values.to_numpy(), self.unordered)
+        """Mean of (pairs,) values; its standard error knows that pairs share points."""
+        return stats.mean(values, self.ends)
 
     def mean(self, what: Side) -> Number:
         """Mean ABC / n of a method."""
@@ -74,13 +70,15 @@ class Run:
 
     def ratio(self, a: Side, b: Side) -> Number:
         """Mean of a over mean of b; its standard error by the delta method, paired."""
-        top, bottom = self.columns[a], self.columns[b]
-        value = float(top.mean() / bottom.mean())
-        return value, self.average(top - value * bottom)[1] / abs(float(bottom.mean()))
+        return stats.ratio(self.columns[a], self.columns[b], self.ends)
 
     def correlation(self, a: Side, b: Side) -> Number:
-        """Correlation over the pairs; its standard error by the jackknife."""
-        return jackknife_correlation(self.columns[a].to_numpy(), self.columns[b].to_numpy(), self.unordered)
+        """Correlation over the pairs; its standard error by the jackknife over points."""
+        return stats.correlation(self.columns[a], self.columns[b], self.ends)
+
+    def bootstrapped(self, values: Any, statistic: Callable[[np.ndarray], float]) -> Number:
+        """A statistic of (pairs,) or (pairs, k) values, and its bootstrap standard error over points."""
+        return stats.bootstrap_error(values, statistic, self.ends)
 
     def paper(self, a: Side, b: Side | None = None) -> float | None:
         """The printed mean of a, or the printed difference a − b of means."""
@@ -96,35 +94,6 @@ class Run:
     def tell(self, text: str) -> str:
         """A label that says which data it is about."""
         return f"{text} ({self.kind})" if self.kind else text
-
-
-def clustered_error(values: np.ndarray, group: np.ndarray) -> float:
-    """Standard error of the mean of (m,) values, of which those of one group are one observation."""
-    sums = np.bincount(group, values - values.mean())
-    return float(np.sqrt(len(sums) / (len(sums) - 1) * (sums**2).sum()) / len(values))
-
-
-def jackknife_correlation(x: np.ndarray, y: np.ndarray, group: np.ndarray) -> Number:
-    """Pearson's correlation of (m,) values, and its standard error from leaving out one group at a time."""
-    x, y = x - x.mean(), y - y.mean()
-    parts = np.stack([np.bincount(group, part) for part in (np.ones_like(x), x, y, x * x, y * y, x * y)])
-    value = _correlation(parts.sum(axis=1, keepdims=True))[0]
-    without = _correlation(parts.sum(axis=1, keepdims=True) - parts)
-    spread = ((without - without.mean()) ** 2).sum()
-    return float(value), float(np.sqrt((len(without) - 1) / len(without) * spread))
-
-
-def _correlation(sums: np.ndarray) -> np.ndarray:
-    """Correlation from (6, k) sums of 1, x, y, x², y², xy."""
-    m, x, y, xx, yy, xy = sums
-    return (xy - x * y / m) / np.sqrt((xx - x * x / m) * (yy - y * y / m))
-
-
-def bootstrapped(values: np.ndarray, statistic: Callable[[np.ndarray], float], draws: int = 400) -> Number:
-    """A statistic of (m,) values and its bootstrap standard error (seed fixed)."""
-    rng = np.random.default_rng(0)
-    spread = [statistic(values[rng.integers(len(values), size=len(values))]) for _ in range(draws)]
-    return float(statistic(values)), float(np.std(spread, ddof=1))
 
 
 def larger(run: Run, a: Side, b: Side) -> Figure:
@@ -155,9 +124,9 @@ def tie(run: Run, a: Side, b: Side) -> Figure:
     """Two means differ by at most what the word tie allows."""
     value, se = run.difference(a, b)
     level = max(abs(run.mean(a)[0]), abs(run.mean(b)[0]))
-    printed = abs(run.paper(a, b) or 0.0) / max(abs(run.paper(a) or 0.0), abs(run.paper(b) or 0.0))
-    text = run.tell(f"|{label(a)}, minus {SHORT[b[0]]}| as a share")
-    return below(text, abs(value) / level, se / level, LIMITS["tie"], paper=printed)
+    printed = (run.paper(a, b) or 0.0) / max(abs(run.paper(a) or 0.0), abs(run.paper(b) or 0.0))
+    text = run.tell(f"{label(a)}, minus {SHORT[b[0]]}, as a share")
+    return within(text, value / level, se / level, LIMITS["tie"], paper=printed)
 
 
 def alike(run: Run, a: Side, b: Side, limit: float = LIMITS["point by point"]) -> Figure:
@@ -175,7 +144,7 @@ def survives(text: str, holds: Callable[[Any], bool]) -> list[Figure]:
     true = pd.Series({key: holds(means) for key, means in _means(results.folder()).items()}, dtype=float)
     shares = true.groupby(level=0).mean()
     words = f"share of {len(true)} splits and trainings: {text}"
-    return [above(words, float(shares.mean()), float(shares.sem()), LIMITS["most"])]
+    return [above(words, *stats.mean(shares), LIMITS["most"])]
 
 
 @lru_cache(maxsize=4)

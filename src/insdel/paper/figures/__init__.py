@@ -28,6 +28,7 @@ from insdel.paper.figures.data import (
 )
 from insdel.paper.figures.experiments import (
     experiment_aggregate,
+    experiment_coverage,
     experiment_differing,
     experiment_importance,
     experiment_scatter,

@@ -44,6 +44,21 @@ def experiment_aggregate(table: pd.DataFrame, unit: str = "", bins: int = 30) ->
     return figure
 
 
+def experiment_coverage(covered: pd.DataFrame) -> Figure:
+    """How often intervals hold the truth over how often they say they do, for both kinds of standard errors.
+
+    covered : from `coverage.covered`
+    """
+    figure, (panel,) = panels_row(1, 5.6, 4.4)
+    panel.plot([0.45, 1], [0.45, 1], color=PALETTE["grey"], linewidth=1, label="as promised")
+    looks = {"standard error": ("blue", "o", "counting shared points"), "naive error": ("orange", "s", "naive")}
+    for kind, (color, marker, label) in looks.items():
+        panel.plot(covered.index, covered[kind], color=PALETTE[color], marker=marker, label=label)
+    panel.set(xlabel="nominal level of the interval", ylabel="share of experiments whose interval holds the truth")
+    panel.legend(loc="upper left")
+    return figure
+
+
 WALKERS = {"kernel_shap": ("Kernel SHAP", "blue", "-"), "integrated_gradients": ("IG", "orange", "--")}
 
 

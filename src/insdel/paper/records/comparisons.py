@@ -61,18 +61,20 @@ def slim(table: pd.DataFrame) -> pd.DataFrame:
 def _vary(parameters: Mapping[str, Any], desk: Desk) -> Recording:
     """Compare the methods again, on other splits and trainings."""
     planned = variation.runs(parameters["splits"], parameters["trainings"])
-    tables, facts = [], []
+    tables, ends, facts = [], [], []
     about: dict[str, Any] = {}
     for run in planned:
         experiment = run.prepare(parameters["source"], n_pairs=parameters["pairs"], **training(parameters))
         about = about or experiment_facts(experiment)
         tables.append(run.table(experiment, desk.folder / run.label, desk.scheduler))
+        ends.append(run.ends(experiment))
         facts.append(run.facts(experiment))
         desk.say(f"{run.label}: R² {experiment.r2:.3f}, {len(facts)} of {len(planned)} runs")
     runs = pd.DataFrame(facts)
     areas = slim(pd.concat(tables, ignore_index=True)).drop(columns=["auc", "abc"])
     about |= {"parameters": {"methods": variation.METHODS}, "runs": len(runs)}
-    return Recording({"areas": areas, "runs": runs}, {**about, "evaluations": int(runs["evaluations"].sum())})
+    found = {"areas": areas, "runs": runs, "pairs": pd.concat(ends, ignore_index=True)}
+    return Recording(found, {**about, "evaluations": int(runs["evaluations"].sum())})
 
 
 def _accuracy(parameters: Mapping[str, Any], desk: Desk) -> Recording:
@@ -93,7 +95,7 @@ PARTS = ("areas", "pairs", "curves")
 RUNS = (
     Run("bangalore", "Table 1: methods on pairs of houses", HOUSES, PARTS, partial(_compare, "bangalore", POLICIES[0])),
     Run("bangalore_variation", "Table 1 on other splits and trainings",
-        {**HOUSES, "splits": variation.SPLITS, "trainings": variation.TRAININGS}, ("areas", "runs"), _vary),
+        {**HOUSES, "splits": variation.SPLITS, "trainings": variation.TRAININGS}, ("areas", "runs", "pairs"), _vary),
     *(Run(f"cern{kind}_{policy}", f"Tables 2 to 4: methods on {which} events, policy {policy}",
           {"source": source, **EVENTS, **CHARGED}, (*PARTS, "charges"), partial(_compare, "cern", policy))
       for kind, which, source in (("", "simulated", "simulated"), ("_genuine", "genuine", "real"))
