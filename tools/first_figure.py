@@ -13,6 +13,7 @@ from insdel.lattice import Lattice
 from insdel.paper import figures
 
 PATH = Path(__file__).resolve().parents[1] / "book" / "_static" / "first_figure.svg"
+PREVIEW = PATH.with_name("preview.png")  # what a link to the book shows
 
 
 def first_figure() -> Figure:
@@ -31,5 +32,15 @@ def write(path: Path = PATH) -> None:
     first_figure().savefig(path, metadata={"Date": None})
 
 
+def write_preview(path: Path = PREVIEW) -> None:
+    """Write the picture that links show, 1,200 × 630 pixels."""
+    figures.use_style()
+    figure = first_figure()
+    figure.set_size_inches(12, 6.3)
+    figure.suptitle("IG or SHAP: whom do you believe?", fontsize=22)
+    figure.savefig(path, dpi=100, metadata={"Software": None})
+
+
 if __name__ == "__main__":
     write()
+    write_preview()

@@ -83,6 +83,21 @@ def test_the_first_figure_is_what_the_code_draws(tmp_path, monkeypatch):
     assert drawn == first_figure.PATH.read_text(), "run python tools/first_figure.py"
 
 
+def test_the_game_of_the_home_page_is_what_the_code_deals(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    import home_board
+
+    assert home_board.home_board() + "\n" == home_board.PATH.read_text(), "run python tools/home_board.py"
+
+
+def test_a_link_shows_a_picture_of_the_usual_size():
+    from PIL import Image
+
+    with Image.open(ROOT / "book" / "_static" / "preview.png") as picture:
+        assert picture.size == (1200, 630)
+    assert "_static/preview.png" in (ROOT / "book" / "index.md").read_text()
+
+
 def test_the_readme_command_re_runs_a_chapter(tmp_path):
     command = re.search(r"`\.venv/bin/insdel (run [^`]+)`", (ROOT / "README.md").read_text())[1].split()
     run = [sys.executable, "-m", "insdel.book.cli", *command, "-o", str(tmp_path / "run")]
