@@ -19,7 +19,7 @@ pytest.importorskip("shapiq", reason="the extra `bench` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # what the other libraries warn of is not ours to test
 
 N = 5
-COLUMNS = ["task", "who", "seconds", "spread", "gap", "ratio", "agrees", "mebibytes"]
+COLUMNS = ["task", "who", "seconds", "spread", "gap", "ratio", "least", "most", "agrees", "mebibytes"]
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +119,28 @@ def test_a_race_tells_who_disagrees(bench) -> None:
     assert list(rows.index[~rows.agrees]) == ["wrong"]
     assert rows.gap["wrong"] == 2 and np.isnan(rows.gap["nothing"])
     assert rows.ratio["insdel"] == 1 and (rows.spread >= 1).all()
+
+
+def test_ratios_are_medians_within_rounds(bench, monkeypatch) -> None:
+    clock = iter([1.0, 2.0, 10.0, 40.0, 1.0, 3.0])  # the second round is ten times slower for both
+    monkeypatch.setattr(bench, "seconds", lambda work: next(clock))
+    rows = pd.DataFrame(bench.race("task", {"insdel": lambda: None, "other": lambda: None}, 3)).set_index("who")
+    assert rows.ratio["other"] == 3 and (rows.least["other"], rows.most["other"]) == (2, 4)
+    assert rows.seconds["other"] == 3 and rows.spread["insdel"] == 10
+
+
+def test_estimators_get_the_same_budget(bench, model) -> None:
+    x, reference = np.random.default_rng(3).normal(size=(2, 2, N)).astype(np.float32)
+    for who, work in bench.estimated_shapley(model, x, reference, budget=20).items():
+        value = work()
+        assert who == "matrix products alone" or value.shape == (2, N)
+        if value is not None:  # complete, and turned to our sign
+            ends = [np.asarray(bench.predict(model, points)) for points in (x, reference)]
+            assert np.allclose(value.sum(axis=1), ends[1] - ends[0], atol=1e-3), who
+
+
+def test_the_comparison_is_of_nine_rows_a_pair(bench, model, points) -> None:
+    assert bench.comparison(model, *points)["insdel"]().shape == (3 * 9 * 2,)
 
 
 def test_all_rows_fit_one_table_that_can_be_recorded(bench, model, points, tmp_path, monkeypatch, capsys) -> None:
