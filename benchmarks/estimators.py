@@ -2,6 +2,7 @@
 
 `make race` runs all of it and records it as results/estimators; `--quick` is a rehearsal. The games are looked
 up in lattices that were evaluated once, so that errors are known exactly and times are those of the estimators alone.
+Of shapiq's approximators of Shapley values SPEX and ProxySPEX are left out: they take minutes for a pair.
 """
 
 from __future__ import annotations
@@ -91,12 +92,8 @@ PEERS: dict[str, Estimator] = {
     "shapiq PermutationSamplingSV": by_shapiq("PermutationSamplingSV"),
     "shapiq StratifiedSamplingSV": by_shapiq("StratifiedSamplingSV"),
     "shapiq OwenSamplingSV": by_shapiq("OwenSamplingSV"),
-    "shapiq SPEX": by_shapiq("SPEX", index="SV", max_order=1),
-    "shapiq ProxySPEX": by_shapiq("ProxySPEX", index="SV", max_order=1),  # needs lightgbm
     "shapiq OddSHAP": by_shapiq("OddSHAP"),  # shapiq ≥ 1.6, Python ≥ 3.12
 }
-SLOW = ("shapiq SPEX", "shapiq ProxySPEX")  # seconds per pair: one pair and two budgets show where they stand
-SLOW_BUDGETS = (256, 1024)
 
 
 def lookup(lattice: insdel.Lattice) -> Game:
@@ -117,7 +114,7 @@ def lattices_of(data: str, policy: str, size: Size, source: str) -> list[insdel.
 
 def errors(who: str, lattices: list[insdel.Lattice], budget: int, size: Size) -> Iterator[dict]:
     """Relative squared error of one contestant at one budget, by pair and seed; nothing where it cannot run."""
-    raced = len(lattices) if who == "insdel" else 1 if who in SLOW else size.few
+    raced = len(lattices) if who == "insdel" else size.few
     for pair, lattice in enumerate(lattices[:raced]):
         exact, game = np.asarray(lattice.shapley())[list(lattice.players)], lookup(lattice)
         for seed in range(size.seeds if budget < 2**lattice.d else 0):
@@ -144,8 +141,7 @@ def race(size: Size, folder: Path | None, only: int | None = None) -> pd.DataFra
         code = short_hash(Path(odd.__file__).read_bytes())
         identity = {**asdict(size), "source": source, "data": data, "policy": policy, "code": code}
         store = Store(folder and folder / f"{data}_{policy}", lambda identity=identity: identity)
-        plan = [(who, budget) for budget in size.budgets for who in ("insdel", *PEERS)
-                if who not in SLOW or budget in SLOW_BUDGETS]  # fmt: skip
+        plan = [(who, budget) for budget in size.budgets for who in ("insdel", *PEERS)]
         lattices = [] if all(map(store.has, range(len(plan)))) else lattices_of(data, policy, size, source)
         for k, (who, budget) in enumerate(plan):
             if not store.has(k):
@@ -158,7 +154,7 @@ def race(size: Size, folder: Path | None, only: int | None = None) -> pd.DataFra
 
 def summary(table: pd.DataFrame, few: int) -> pd.DataFrame:
     """Mean error over the pairs that all have, (contestants, budgets), for each data set and policy."""
-    shared = table[(table["pair"] < few) & table["error"].notna() & ~table["who"].isin(SLOW)]
+    shared = table[(table["pair"] < few) & table["error"].notna()]
     return shared.pivot_table("error", ["data", "policy", "who"], "budget", sort=False)
 
 

@@ -1,8 +1,8 @@
 """Good orders where the lattice is too large: a beam search that evaluates only the subsets it visits.
 
-The best order is a longest path from the empty subset to the full one (chapter 12). Layer by layer, a beam
-keeps the `width` most promising subsets and leaves the others out. What is promising is the area so far plus
-the area to come if the features still to change kept all, half or nothing of the effects that they have here:
+The best order is a longest path from the empty subset to the full one (see the chapter on the best order). Layer
+by layer, a beam keeps the `width` most promising subsets and leaves the others out: those with the largest area so
+far plus the area to come if the features still to change kept all, half or nothing of the effects that they have here:
 each of these views chooses a third. If nothing was left out, the order is the best one. Otherwise no bound can
 be had without evaluating the rest; `gap` only says how much more the most promising subset left out promised.
 """

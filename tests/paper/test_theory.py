@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from insdel.paper import theory
-from insdel.paper.theory import algebra, monotone
+from insdel.paper.theory import algebra, monotone, parity
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +75,9 @@ def test_identities_for_each_n(check, n: int) -> None:
         theory.additive_deletion,
         theory.shapley_paths,
         theory.mirror,
+        theory.even_part_has_no_say,
+        theory.odd_parities_are_shared,
+        theory.odd_kernel,
     ],
 )
 def test_statements_over_all_orders_for_each_n(check, n: int) -> None:
@@ -165,6 +168,9 @@ BENT = {
     "IG for a straight additive function": lambda: theory.ig_order_curved(power=1),
     "IG = Shapley, one feature squared": lambda: theory.ig_multilinear(2, power=2),
     "IG of a product is Shapley": lambda: theory.ig_mixed(power=1),
+    "the odd part has no say": lambda: theory.even_part_has_no_say(3, part=parity.odd_part),
+    "even parities are shared, too": lambda: theory.odd_parities_are_shared(3, lambda u: sp.Rational(-2, len(u))),
+    "sinh for even sets": lambda: theory.odd_kernel(3, counted=lambda u: len(u) % 2 == 0),
 }
 
 

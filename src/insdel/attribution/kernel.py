@@ -59,7 +59,7 @@ def estimate_shapley(
     """Shapley values from `samples` evaluations per pair, with standard errors.
 
     The values are those of ``explain("kernel_shap", ..., samples=samples)``. An interval of two errors to
-    either side holds the exact value for about 95 of 100 features (chapter 17 counts).
+    either side holds the exact value for about 95 of 100 features (the chapter on cost counts).
 
     Parameters
     ----------

@@ -2,13 +2,16 @@
 
 Write a subset S of d players as z ∈ {−1, 1}ᵈ with z_j = −1 where j is in S. Every game is a sum of
 parities, f(S) = Σ_u c_u Π_{j∈u} z_j, and a parity shares −2 c_u equally among the members of u if |u| is
-odd, and nothing if it is even (chapter 17). So only g(S) = (f(S) − f(Sᶜ)) / 2 matters, in which the even
-parities cancel: each S is evaluated together with its complement.
+odd, and nothing if it is even (checked in `insdel.paper.theory.parity`). So only g(S) = (f(S) − f(Sᶜ)) / 2
+matters, in which the even parities cancel: each S is evaluated together with its complement.
 
 A priori the odd coefficients are independent with variance Π_{j∈u} ρ_j. With ρ_j = tanh b_j that is the
 covariance K(z, z′) ∝ sinh(Σ_j b_j z_j z′_j). Nothing is assumed about the terms of first order: they are
 fitted as they are, so games with interactions of two players at most come out exactly. The b are those
 that make the evaluations most likely: one number for all features, or one for each.
+
+Near it: OddSHAP (Fumagalli and others, 2026) regresses on odd parities that a tree picks; ShaplEIG (Rundel and
+others, 2026) has a Gaussian process with a product kernel over all parities and chooses its subsets one by one.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from torch import Tensor
 from insdel.attribution.coalitions import draw_subsets
 from insdel.evaluate import CHUNK_ELEMENTS
 
-# Measured on the paper's two networks (chapter 17): more of any of these takes longer and gains little.
+# Measured on the paper's two networks (see the chapter on cost): more of any of these takes longer and gains little.
 STRENGTHS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)  # Σ b_j to choose from where all b_j are equal
 STEPS, RATE, SPREAD = 6, 0.8, 1.0  # how b_j of their own are found: steps, their size, prior sd of log b_j
 LEARN_FROM = 64  # subsets beyond d that the b_j are found from

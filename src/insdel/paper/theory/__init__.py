@@ -34,6 +34,7 @@ from .monotone import (
     monotone_swap,
     monotone_worst_order,
 )
+from .parity import even_part_has_no_say, odd_kernel, odd_parities_are_shared
 from .random_orders import (
     ceiling_probability,
     expected_abc,
@@ -87,6 +88,9 @@ STATEMENTS: list[Callable[..., Check]] = [
     ig_order_curved,
     ig_multilinear,
     ig_mixed,
+    even_part_has_no_say,
+    odd_parities_are_shared,
+    odd_kernel,
 ]
 
 # Each check by name, with its default size; those about one |u| or one h once for each.
@@ -116,6 +120,7 @@ __all__ = [
     "counterexample_set",
     "direction_symmetry",
     "erratum",
+    "even_part_has_no_say",
     "expected_abc",
     "expected_abc_sign",
     "expected_abc_sum",
@@ -137,6 +142,8 @@ __all__ = [
     "monotone_swap",
     "monotone_worst_order",
     "no_counterexample_for_two",
+    "odd_kernel",
+    "odd_parities_are_shared",
     "proposition_1",
     "shapley_dividends",
     "shapley_paths",
