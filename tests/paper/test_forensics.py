@@ -141,6 +141,15 @@ def test_the_paper_s_own_numbers_bear_out_its_statements():
     assert forensics.statements(numbers).loc[0].all()
 
 
+def test_fingerprints_stand_beside_the_print():
+    numbers = forensics.print_of_paper()[["policy", "mode", "method", "value"]].assign(candidate=7, r2=1.0)
+    extra = numbers.iloc[:1].assign(method="lime_raw", value=3.0)
+    found = forensics.beside_paper(pd.concat([numbers, extra]))
+    printed_rows = found.drop("not printed")
+    assert (printed_rows["paper"] == printed_rows[7]).all() and len(found.loc["steers"]) == 12
+    assert found.loc["not printed"]["paper"].isna().all() and found.loc["not printed"][7].item() == 3.0
+
+
 def test_the_learning_curve_is_kept_point_by_point(events, tmp_path, monkeypatch):
     curve = learning_curve.learning_curve(tmp_path, events, [(100, 0), (0, 120)], pairs=4, seen=400)
     monkeypatch.setattr(learning_curve, "point", None)  # nothing is computed again

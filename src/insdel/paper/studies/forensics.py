@@ -331,6 +331,25 @@ def nearest(folder: Path, count: int, events: Events, pairs: int | None = None, 
     return pd.concat(parts, ignore_index=True)[["candidate", "r2", "policy", "mode", "method", "value"]]
 
 
+def beside_paper(numbers: pd.DataFrame) -> pd.DataFrame:
+    """Fingerprints beside the print: rows (role, policy, mode, method), a column for the paper and per candidate.
+
+    Parameters
+    ----------
+    numbers : as `fingerprints` or `nearest` give it
+
+    Returns
+    -------
+    DataFrame; the role is "steers", "judges", or "not printed" for raw features
+    """
+    keys = ["policy", "mode", "method"]
+    wide = numbers.pivot_table(index=keys, columns="candidate", values="value")
+    paper = print_of_paper().set_index(keys).reindex(wide.index)
+    wide.insert(0, "paper", paper["value"])
+    role = paper["steers"].map({True: "steers", False: "judges"}).fillna("not printed").rename("role")
+    return wide.set_index(role, append=True).reorder_levels(["role", *keys]).sort_index()
+
+
 def effects(found: pd.DataFrame, measure: str = "steers") -> pd.DataFrame:
     """What each choice does: the mean of a measure over the candidates that made it, minus that of the others.
 
