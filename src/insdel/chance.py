@@ -14,10 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from insdel.curves import check_mode
 from insdel.errors import UserError
-from insdel.evaluate import float64, to_tensor
-from insdel.lattice import LATTICE_MODES, Lattice, _layers, subset_sizes
+from insdel.lattice import Lattice, _layers, subset_sizes
 
 WIDEST = 16  # features of a pair whose n! orders are counted in a histogram: its middle layer has 12,870 rows
 CLOSE = 1e-9  # areas nearer than this share of the largest one count as equal: sums differ by rounding
@@ -35,16 +33,8 @@ def moments(lattice: Lattice, mode: str = "insertion") -> Moments:
 
     Mode "both" is ABC + ABC′, where insertion follows the order and deletion its reverse.
     """
-    values = _visited(lattice, mode)
+    values = lattice.terms(mode)
     return Moments(lattice.expected_abc(mode), float(np.sqrt(_variance(values, lattice.n - lattice.d))))
-
-
-def _visited(lattice: Lattice, mode: str) -> Tensor:
-    """What every visited subset adds to the area, (2ᵈ,); the straight line's part is not taken off yet."""
-    values = float64(to_tensor(lattice.values)).cpu()
-    if check_mode(mode, LATTICE_MODES) == "both":  # the reverse order visits the complements
-        return values - values.flip(0)
-    return values if mode == "insertion" else -values
 
 
 def _variance(values: Tensor, unchanged: int) -> float:
@@ -83,16 +73,7 @@ def _walk_moments(values: Tensor) -> tuple[float, float, float]:
 
 def sample(lattice: Lattice, orders: int, seed: int | list[int] = 0) -> dict[str, np.ndarray]:
     """ABC of uniformly random orders by look-up, mode → (orders,); the same orders for all three modes."""
-    if orders < 1:
-        raise UserError(f"orders must be at least 1, but it is {orders}.")
-    bits = np.zeros(lattice.n, dtype=np.int64)
-    bits[list(lattice.players)] = 1 << np.arange(lattice.d)
-    steps = np.random.default_rng(seed).permuted(np.tile(bits, (orders, 1)), axis=1)
-    subsets = torch.from_numpy(np.pad(steps.cumsum(axis=1), ((0, 0), (1, 0))))
-    values = float64(to_tensor(lattice.values)).cpu()
-    there, back = (part[subsets].sum(dim=1).numpy() for part in (values, values.flip(0)))
-    aul = lattice.aul()
-    return {"insertion": there - aul, "deletion": aul - there, "both": there - back}
+    return {mode: areas.numpy() for mode, areas in lattice.random_areas(orders, seed).items()}
 
 
 def tail(sampled: np.ndarray, areas: np.ndarray | float) -> np.ndarray:
@@ -145,7 +126,7 @@ def _for_all_features(lattice: Lattice, mode: str) -> Tensor:
     subsets, players = torch.arange(2**lattice.n), torch.zeros(2**lattice.n, dtype=torch.int64)
     for k, feature in enumerate(lattice.players):
         players |= (subsets >> feature & 1) << k
-    return _visited(lattice, mode)[players]
+    return lattice.terms(mode)[players]
 
 
 def _carried(steps: Tensor, bins: int) -> np.ndarray:

@@ -179,11 +179,19 @@ class Lattice:
 
     def random_abc(self, orders: int, seed: int = 0, mode: str = "insertion") -> Array:
         """ABC of that many uniformly random orders, (orders,), by look-up without a model call."""
+        return self._like(self.random_areas(orders, seed)[check_mode(mode, LATTICE_MODES)])
+
+    def random_areas(self, orders: int, seed: int | list[int] = 0) -> dict[str, Tensor]:
+        """ABC of uniformly random orders, mode → (orders,) float64; the same orders for all three modes."""
         if orders < 1:
             raise UserError(f"orders must be at least 1, but it is {orders}.")
-        generator = np.random.default_rng(seed)
-        rows = generator.permuted(np.tile(np.arange(self.n), (orders, 1)), axis=1)
-        return self.abc(rows, mode)
+        bits = np.zeros(self.n, dtype=np.int64)
+        bits[list(self.players)] = 1 << np.arange(self.d)
+        steps = np.random.default_rng(seed).permuted(np.tile(bits, (orders, 1)), axis=1)
+        subsets = torch.from_numpy(np.pad(steps.cumsum(axis=1), ((0, 0), (1, 0))))
+        values, aul = self._values.cpu(), self.aul()
+        there, back = (part[subsets].sum(dim=1) for part in (values, values.flip(0)))
+        return {"insertion": there - aul, "deletion": aul - there, "both": there - back}
 
     def best_order(self, mode: str = "insertion") -> Array:
         """An order with the largest possible ABC, (n,), by dynamic programming over subsets.
@@ -193,12 +201,12 @@ class Lattice:
         the walk does best to linger. Among equally good orders the first in dictionary order over
         the players is taken.
         """
-        values, unchanged = self._score(mode), [j for j in range(self.n) if j not in self.players]
+        values, unchanged = self.terms(mode), [j for j in range(self.n) if j not in self.players]
         lingered, waiting = _best_totals(values, len(unchanged))
         return self._like(torch.tensor(self._walk(values, lingered, waiting, unchanged)))
 
-    def _score(self, mode: str) -> Tensor:
-        """What each visited subset adds to the area to be maximised."""
+    def terms(self, mode: str) -> Tensor:
+        """What every visited subset adds to the area, (2ᵈ,) float64; the straight line's part is not taken off."""
         values = self._values.cpu()
         if check_mode(mode, LATTICE_MODES) == "both":  # the reverse order visits the complements
             return values - values.flip(0)
