@@ -14,6 +14,7 @@ from insdel.book import ranges
 from insdel.book.chapters import list_chapters, read_parameters
 from insdel.book.parameters import Parameter, cell_source, check_values, read_source
 from insdel.book.ranges import Mismatch, parse
+from insdel.book.run import show_values
 from insdel.book.twins import sync
 from insdel.errors import UserError
 
@@ -40,6 +41,18 @@ def test_parameters_are_read_with_meaning_and_range() -> None:
     assert PARAMETERS["limit"].meaning == "if any (none: no limit)" and PARAMETERS["limit"].may_be == "None or at least 2"
     assert read_parameters(nbformat.v4.new_notebook()) == {}
     assert read_parameters(notebook(SOURCE)) == PARAMETERS
+
+
+def test_a_long_comment_stands_above_and_a_long_list_on_several_lines() -> None:
+    source = "# what is compared,\n# in this order; some of a, b\nnames = [\n    'a',\n    'b',\n]\nseed = 0  # of all; at least 0"
+    read = read_source(source)
+    assert read["names"].may_be == "some of a, b" and read["names"].meaning == "what is compared, in this order"
+    both = notebook(source)
+    show_values(both, read, {"names": ["b"], "seed": 7})
+    shown = both.cells[1]
+    assert shown.source.splitlines()[2:] == ["names = ['b']", "seed = 7  # of all; at least 0"]
+    assert "hide-input" in shown.metadata["tags"]
+    assert shown.metadata["mystnb"]["code_prompt_show"] == "Parameters: names, seed"
 
 
 @pytest.mark.parametrize("source", ["a = f(1)  # x; at least 1", "import os", "a = b = 1  # x; at least 1",

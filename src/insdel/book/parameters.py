@@ -1,4 +1,6 @@
-"""Parameters of a chapter: one line each, `name = default  # what it means; what it may be`, read and checked.
+"""Parameters of a chapter: `name = default  # what it means; what it may be`, read and checked.
+
+Where the comment is too long for its line, it stands above, on lines of its own.
 
 What a parameter may be stands behind the last semicolon of its comment, in words that a person reads and `parse`
 understands: `2 to 5`, `at least 1`, `one of a, b`, `some of a, b`, `each at least 0`, `None or a file` …
@@ -30,7 +32,7 @@ class Parameter:
     name: str
     default: Any
     comment: str
-    line: int
+    lines: slice  # of the cell, without a comment above
 
     @property
     def meaning(self) -> str:
@@ -73,20 +75,32 @@ def read_source(source: str) -> dict[str, Parameter]:
     """Return the parameters by name, from the source of a parameter cell."""
     tokens = tokenize.generate_tokens(StringIO(source).readline)
     comments = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.string[:1] == "#"}
-    parameters = [_parameter(node, comments) for node in ast.parse(source).body]
+    parameters = [_parameter(node, _comment(node, comments)) for node in ast.parse(source).body]
     return {parameter.name: parameter for parameter in parameters}
 
 
-def _parameter(node: ast.stmt, comments: Mapping[int, str]) -> Parameter:
+def _comment(node: ast.stmt, comments: Mapping[int, str]) -> str:
+    """What stands behind a statement, or on the lines right above it."""
+    if node.end_lineno in comments:
+        return comments[node.end_lineno]
+    above = []
+    line = node.lineno - 1
+    while line in comments:
+        above.insert(0, comments[line])
+        line -= 1
+    return " ".join(above)
+
+
+def _parameter(node: ast.stmt, comment: str) -> Parameter:
     """Turn one statement of the parameter cell into a Parameter."""
     try:
-        if not isinstance(node, ast.Assign) or node.lineno != node.end_lineno:
-            raise ValueError("not one assignment on one line")
+        if not isinstance(node, ast.Assign):
+            raise ValueError("not an assignment")
         (target,) = node.targets
         if not isinstance(target, ast.Name):
             raise ValueError("not a plain name")
-        value, comment = ast.literal_eval(node.value), comments.get(node.lineno, "")
-        parameter = Parameter(target.id, value, comment, node.lineno - 1)
+        lines = slice(node.lineno - 1, node.end_lineno)
+        parameter = Parameter(target.id, ast.literal_eval(node.value), comment, lines)
         parse(parameter.may_be)
         return parameter
     except ValueError as error:

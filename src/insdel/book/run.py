@@ -170,11 +170,19 @@ def show_values(notebook: Any, parameters: Mapping[str, Parameter], values: Mapp
     if index is None:
         return
     lines = notebook.cells[index].source.splitlines()
-    for name, value in values.items():
-        parameter = parameters[name]
-        if value != parameter.default:
-            lines[parameter.line] = f"{name} = {value!r}  # {parameter.comment}"
+    changed = {name: value for name, value in values.items() if value != parameters[name].default}
+    for name in sorted(changed, key=lambda name: -parameters[name].lines.start):  # from below: lines may become fewer
+        part = parameters[name].lines
+        behind = lines[part.stop - 1].partition("  # ")[2]
+        lines[part] = [f"{name} = {changed[name]!r}" + (f"  # {behind}" if behind else "")]
     notebook.cells[index].source = "\n".join(lines)
+    fold(notebook.cells[index], f"Parameters: {', '.join(parameters)}")
+
+
+def fold(cell: Any, title: str) -> None:
+    """Let the page show a cell's code only when the reader opens it."""
+    cell.metadata["tags"] = [*cell.metadata.get("tags", []), "hide-input"]
+    cell.metadata.setdefault("mystnb", {})["code_prompt_show"] = title
 
 
 def scrubber(root: Path) -> Callable[[str], str]:
