@@ -66,6 +66,7 @@ def make(
     neurons: Sequence[int] = (64, 64),
     epochs: int = 60,
     seed: int = 0,
+    device: str = "auto",
 ) -> Subject:
     """Fit or load a model.
 
@@ -74,19 +75,19 @@ def make(
     model : "network" or "forest" to fit one here; "file.py:name" or "module:name" of a torch module, a scikit-learn
         estimator (one that is not fitted yet is fitted here) or a function; the path of a network that
         `own_network.save` or `networks.save` wrote; or such an object itself
-    neurons, epochs : of the network
+    neurons, epochs, device : of the network
     """
     if not isinstance(model, str):
         return wrap(model, table, split, type(model).__name__)
     if model == "network":
-        network = own_network.fit(table, split, neurons, epochs, seed)
+        network = own_network.fit(table, split, neurons, epochs, seed, device)
         sizes = " and ".join(map(str, neurons))
         about = f"a network with {sizes} neurons, fitted here to {len(split.x_train):,} rows"
         return Subject(own_network.function(network, table), about, network=network)
     if model == "forest":
         return wrap(_forest(table, seed), table, split, "a random forest")
     if model.endswith(".safetensors"):
-        return _saved(Path(model), table, split)
+        return _saved(Path(model), table, split, device)
     return wrap(find(model), table, split, Path(model).name)
 
 
@@ -97,9 +98,9 @@ def _forest(table: Table, seed: int) -> Any:
     return kind(n_estimators=100, min_samples_leaf=2, random_state=seed % 2**32)  # scikit-learn's largest seed
 
 
-def _saved(path: Path, table: Table, split: Split) -> Subject:
+def _saved(path: Path, table: Table, split: Split, device: str) -> Subject:
     """A network from a file; one that has no note of its units gets the columns as they stand in the table."""
-    network = networks.load(path, "cpu")
+    network = networks.load(path, device)
     if "inputs" in network.config:
         return Subject(own_network.fitted_to(network, table, split, path.name), f"{path.name}, loaded", (), network)
     subject = _module(network, table, split, path.name)

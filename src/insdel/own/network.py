@@ -42,15 +42,17 @@ class OnColumns(nn.Module):
         return output if output.ndim == 1 else output[:, self.column]
 
 
-def fit(table: Table, split: Split, neurons: Sequence[int], epochs: int, seed: int) -> networks.MLP:
+def fit(
+    table: Table, split: Split, neurons: Sequence[int], epochs: int, seed: int, device: str = "auto"
+) -> networks.MLP:
     """Fit a network to the training rows: by Huber's loss to numbers, by cross-entropy to one class against others."""
     hyper = networks.Hyper(tuple(neurons), dropout=0.05, learning_rate=3e-3)
     recipe = networks.Recipe(
         epochs=epochs, batch=32 if len(split.x_train) < 5000 else 256, output_unit="deviation", loss_unit="deviation"
     )
     if table.classes:
-        return fit_classifier(split.x_train, split.y_train, hyper, recipe, seed)
-    return networks.fit(split.x_train, split.y_train, hyper, recipe, seed=seed, progress=False)
+        return fit_classifier(split.x_train, split.y_train, hyper, recipe, seed, device)
+    return networks.fit(split.x_train, split.y_train, hyper, recipe, seed=seed, device=device, progress=False)
 
 
 def function(network: networks.MLP, table: Table) -> nn.Module:
@@ -59,19 +61,20 @@ def function(network: networks.MLP, table: Table) -> nn.Module:
 
 
 def fit_classifier(
-    x: np.ndarray, y: np.ndarray, hyper: networks.Hyper, recipe: networks.Recipe, seed: int
+    x: np.ndarray, y: np.ndarray, hyper: networks.Hyper, recipe: networks.Recipe, seed: int, device: str = "auto"
 ) -> networks.MLP:
     """Fit a network whose sigmoid is the probability of y = 1; the epoch with the least validation loss is kept.
 
     x : (m, n); y : (m,) zeros and ones
     """
-    rows, truth = (torch.as_tensor(part, dtype=torch.float32) for part in (x, y))
-    with torch.random.fork_rng(devices=[]):
+    place = networks.pick_device(device)
+    rows, truth = (torch.as_tensor(part, dtype=torch.float32, device=place) for part in (x, y))
+    with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
         torch.manual_seed(seed)
-        network = networks.MLP(rows.shape[1], hyper.neurons, hyper.dropout)
+        network = networks.MLP(rows.shape[1], hyper.neurons, hyper.dropout).to(place)
         train, held = mlp.holdout(len(rows), recipe.validation)
         _descend(network, mlp.Data(rows[train], truth[train], rows[held], truth[held]), hyper, recipe)
-    network.config = networks.training_config(x, y, hyper, recipe, seed, "cpu")
+    network.config = networks.training_config(x, y, hyper, recipe, seed, device)
     return network.eval().requires_grad_(False)
 
 

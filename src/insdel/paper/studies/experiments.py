@@ -76,6 +76,7 @@ class Setting:
     n_pairs : keep the first pairs only; the references are still picked among all inspected points
     rows : how many rows to draw where they are simulated
     split_seed, train_seed, pair_seed : which rows are held out, how the network is fitted, who is paired with whom
+    device : what the network is fitted and run on; auto takes a GPU if there is one
     recipe : changes to the training, such as ``{"epochs": 5}``
     """
 
@@ -89,6 +90,7 @@ class Setting:
     split_seed: int = 0
     train_seed: int = 0
     pair_seed: int = 0
+    device: str = "auto"
     recipe: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -128,7 +130,7 @@ def prepare(name: str, **given: Any) -> Experiment:
     """
     setting = Setting.of(name, **given)
     rows = load(setting)
-    model = fitted(name, rows.split, setting.train_seed, **{**rows.recipe, **setting.recipe})
+    model = fitted(name, rows.split, setting.train_seed, setting.device, **{**rows.recipe, **setting.recipe})
     pairs = pair(setting, rows, model)
     return Experiment(rows.dataset, rows.trained_on, rows.split, rows.x_test, rows.y_test, model, setting.policy, pairs)
 
@@ -170,19 +172,19 @@ def _all_rows(dataset: Dataset, split: Split) -> tuple[np.ndarray, np.ndarray]:
     return split.transform(dataset.features), dataset.target.to_numpy(np.float32)
 
 
-def fitted(name: str, split: Split, seed: int, **recipe: Any) -> networks.MLP:
+def fitted(name: str, split: Split, seed: int, device: str = "auto", **recipe: Any) -> networks.MLP:
     """Return the network fitted to the training rows, from the cache if this very training was done before."""
     chosen = networks.choose(name, **recipe)
-    config = networks.training_config(split.x_train, split.y_train, *chosen, seed, "auto")
+    config = networks.training_config(split.x_train, split.y_train, *chosen, seed, device)
     config["code"] = short_hash(Path(mlp.__file__).read_bytes())  # another way to train is another network
     path = data.files.cache() / "models" / f"{name}_{networks.fingerprint(config)}.safetensors"
     if path.is_file():
         try:
-            return networks.load(path)
+            return networks.load(path, device)
         except Exception as error:  # truncated or foreign: whatever its reader makes of it
             print(f"insdel: {path.name} in the cache is damaged ({error}): dropped, fitted anew", file=sys.stderr)
             path.unlink()
-    model = networks.fit(split.x_train, split.y_train, *chosen, seed=seed)
+    model = networks.fit(split.x_train, split.y_train, *chosen, seed=seed, device=device)
     partial = networks.save(model, path.with_suffix(f".{os.getpid()}"))
     os.replace(partial, path)
     return model
