@@ -5,10 +5,10 @@ JOBS ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup book test bench race paper course serve notebooks lock clean
+.PHONY: help setup book test test-all bench race paper course serve notebooks lock clean
 
 help:  ## what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -28,6 +28,9 @@ test: $(READY)  ## style, types and tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+test-all: $(READY)  ## the same, and every parameter of every chapter at its ends and an odd value (hours)
+	INSDEL_ALL=1 $(MAKE) test
 
 bench: $(READY)  ## side by side with shap, shapiq and captum, as ratios
 	$(BIN)/python benchmarks/bench.py

@@ -11,7 +11,7 @@ import os
 import signal
 import textwrap
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -151,16 +151,18 @@ def execute(solved: Any) -> Any:
         except CellExecutionError as error:
             raise RunError(f"a solution of the course fails: {error.ename}: {error.evalue}") from None
         except BaseException:
-            _end_kernel(client)
+            _end_kernel(client, running)
             raise
     solved.metadata["language_info"] = {"name": "python"}
     return solved
 
 
-def _end_kernel(client: Any) -> None:
-    """End the kernel of a notebook that is not waited for any more."""
-    if client.km is not None and client.km.has_kernel:
-        os.kill(client.km.provisioner.pid, signal.SIGKILL)
+def _end_kernel(client: Any, running: Future[Any]) -> None:
+    """End the kernel of a notebook that is not waited for any more, as soon as it has one."""
+    while not running.done():
+        if client.km is not None and client.km.has_kernel:
+            os.kill(client.km.provisioner.pid, signal.SIGKILL)
+        wait([running], 0.2)
 
 
 def refuse_edited(path: Path, made: Any) -> None:
