@@ -12,6 +12,7 @@ from insdel.paper.claims.verdict import (
     LIMITS,
     NOT,
     PART,
+    REGISTRY,
     UNDECIDED,
     VERDICTS,
     WORDS,
@@ -22,6 +23,8 @@ from insdel.paper.claims.verdict import (
     above,
     around,
     below,
+    claim,
+    claims_in,
     combine,
     differs,
     equal,
@@ -171,3 +174,14 @@ def test_the_papers_own_numbers_fulfil_its_other_words():
 def test_a_table_holds_in_part_if_half_of_its_numbers_agree(agree: int, verdict: str) -> None:
     figures = [repeats("a", 0.0 if k < agree else 9.0, 1.0, 0.0, 1.0, 4.0) for k in range(4)]
     assert judge([*figures, Figure("only shown", 1.0)]).verdict == verdict
+
+
+def test_a_decorated_check_is_a_claim_and_still_a_function() -> None:
+    @claim("noon", "section 0", "It is noon", "walk")
+    def noon() -> Finding:
+        return Finding(HOLDS, "The sun says so.")
+
+    made = REGISTRY.pop()
+    assert noon().because == "The sun says so." and made.finding() == noon()
+    assert (made.id, made.where, made.statement, made.chapter) == ("noon", "section 0", "It is noon", "walk")
+    assert [known.id for known in claims_in("insdel.paper.claims.roar")][:2] == ["roar-straight", "roar-signed"]

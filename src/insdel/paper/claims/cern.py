@@ -39,12 +39,13 @@ from insdel.paper.claims.runs import (
 )
 from insdel.paper.claims.verdict import (
     LIMITS,
-    Claim,
     Figure,
     Finding,
     above,
     around,
     below,
+    claim,
+    claims_in,
     differs,
     equal,
     judge,
@@ -153,16 +154,6 @@ def correlation_figures(one: Run) -> list[Figure]:
     ]  # fmt: skip
 
 
-def correlations_vary() -> Finding:
-    """Counterfactual above average above one-to-one, the last negative."""
-    used, figures = runs(*ALL), []
-    for kind in KINDS.values():
-        part = {policy: one for policy in ALL for one in used if one.kind == f"{WORDS[policy]}, {kind}"}
-        if len(part) == len(ALL):
-            figures += [figure for method in (KS, IG) for figure in _vary(part, method, kind)]
-    return found(figures, used)
-
-
 def _vary(part: dict[str, Run], method: str, kind: str) -> list[Figure]:
     value = {policy: one.correlation((method, I), (method, D)) for policy, one in part.items()}
     printed = paper.table("cern_correlation").set_index("policy")[method]
@@ -186,18 +177,6 @@ def differing(one: Run) -> list[Figure]:
     return [around(text, *one.average(values), printed, LIMITS["as many"])]
 
 
-def not_second() -> Finding:
-    """IG close in all four columns of Table 3, and not second in every one."""
-    used = runs(*TABLE_3)
-    figures = [figure for one in used for figure in near(IG)(one)]
-    for one in used:
-        best = [max(one.mean((method, mode))[0] for method in RIVALS if method != IG) for mode in MODES]
-        ahead = [top - one.mean((IG, mode))[0] for top, mode in zip(best, MODES, strict=True)]
-        figures.append(Figure(one.tell("best method after KS, minus IG, larger of both tests"), max(ahead)))
-    passed = max(figure.ours or 0.0 for figure in figures[-len(used) :])
-    return found([*figures, above("the largest of these", passed)], used)
-
-
 def much_larger(one: Run) -> list[Figure]:
     """Insertion ABCs are much larger than deletion ABCs."""
     figures = []
@@ -216,18 +195,6 @@ def predictions(one: Run) -> list[Figure]:
         above(one.tell("least prediction at an inspected point (GeV)"), float(values.min())),
         above(one.tell("skewness of these predictions"), skewness(values)),
     ]
-
-
-def lime() -> Finding:
-    """LIME: close under two policies, not well under the average one."""
-    used = runs(*ALL)
-    figures = []
-    for one in used:
-        if AVERAGE in one.name:
-            figures += [short(one, (LIME, mode), (KS, mode), "not well") for mode in MODES]
-        else:
-            figures += near(LIME)(one)
-    return found(figures, used)
 
 
 def both_directions(one: Run) -> list[Figure]:
@@ -291,17 +258,6 @@ def sign_matters(one: Run) -> list[Figure]:
     return figures
 
 
-def same_ranking() -> Finding:
-    """Methods come in nearly the same order under the other policies as under the counterfactual one."""
-    used, figures = runs(*ALL), []
-    for one in used:
-        base = [other for other in used if other.kind == one.kind.replace(one.kind.split(",")[0], WORDS[CF])]
-        if CF in one.name or not base:
-            continue
-        figures += [_ranking(base[0], one, mode) for mode in MODES]
-    return found(figures, used, "Spearman's correlation of the seven means.")
-
-
 def _ranking(base: Run, one: Run, mode: str) -> Figure:
     methods = [(method, mode) for method in paper.SIX]
     ours = [pd.Series([run.mean(what)[0] for what in methods]) for run in (base, one)]
@@ -309,21 +265,6 @@ def _ranking(base: Run, one: Run, mode: str) -> Figure:
     value, theirs = (float(a.corr(b, method="spearman")) for a, b in (ours, printed))
     return above(one.tell(f"order of the methods beside that of the counterfactual policy, {mode}"), value, None,
                  LIMITS["order"], paper=theirs)  # fmt: skip
-
-
-def wider_gap() -> Finding:
-    """Insertion minus deletion is larger under the other policies than under the counterfactual one."""
-    used, figures = runs(*ALL), []
-    for one in used:
-        base = [other for other in used if CF in other.name and other.kind.split(", ")[1] == one.kind.split(", ")[1]]
-        if CF in one.name or not base:
-            continue
-        gaps = [run.difference((KS, I), (KS, D)) for run in (one, base[0])]
-        value, se = gaps[0][0] - gaps[1][0], float(np.hypot(gaps[0][1], gaps[1][1]))
-        theirs = (one.paper((KS, I), (KS, D)) or 0.0) - (base[0].paper((KS, I), (KS, D)) or 0.0)
-        figures.append(above(one.tell("KS, insertion − deletion, minus that of the counterfactual policy"), value, se,
-                             paper=theirs))  # fmt: skip
-    return found(figures, used)
 
 
 def input_gradient(one: Run) -> list[Figure]:
@@ -364,6 +305,91 @@ def charges(one: Run) -> list[Figure]:
     return [below(one.tell("share of the charges in KS's attributions"), *share, LIMITS["nothing"])]
 
 
+@claim("events-ks-first", "section 5.2, Table 2", "Counterfactual: KS is best for both insertion and deletion", "cern")
+def events_ks_first() -> Finding:
+    return each((CF,), ks_first)
+
+
+@claim("events-close-behind", "section 5.2, Table 2", "Counterfactual: IG and DeepLIFT are close behind", "cern")
+def events_close_behind() -> Finding:
+    return each((CF,), near(IG, DL))
+
+
+@claim("events-lime-nearly", "section 5.2, Table 2", "Counterfactual: LIME is nearly as good", "cern")
+def events_lime_nearly() -> Finding:
+    return each((CF,), near(LIME))
+
+
+@claim("events-gradients-poor", "section 5.2, Table 2", "Counterfactual: the simple gradient methods do poorly", "cern")
+def events_gradients_poor() -> Finding:
+    return each((CF,), poor)
+
+
+@claim("events-ks-ig", "Table 2", "Counterfactual: KS − IG is positive in both tests", "cern")
+def events_ks_ig() -> Finding:
+    return each((CF,), above_ig)
+
+
+@claim(
+    "events-ks-ig-numbers", "Table 2",
+    "KS − IG is 0.246 ± 0.025 for insertion and 0.437 ± 0.025 for deletion",
+    "cern",
+)
+def events_ks_ig_numbers() -> Finding:
+    return each((CF,), lambda one: [difference(one, mode) for mode in MODES])
+
+
+@claim(
+    "events-tests-alike", "section 5.2, Figure 7",
+    "Counterfactual: deletion results are very similar to insertion ones",
+    "cern",
+)
+def events_tests_alike() -> Finding:
+    return each((CF,), tests_alike)
+
+
+@claim(
+    "events-few-far", "section 5.2, Figure 7",
+    "Most pairs are close to the 45 degree line, in a few KS is much larger",
+    "cern",
+)
+def events_few_far() -> Finding:
+    return each((CF,), few_far)
+
+
+@claim(
+    "events-outliers", "section 5.2, Figure 8",
+    "Where KS and IG differ greatly in one test they are similar in the other",
+    "cern",
+)
+def events_outliers() -> Finding:
+    return each((CF,), apart_once)
+
+
+@claim(
+    "events-diagonal", "section 5.2, Figure 9",
+    "Counterfactual: insertion and deletion lie near the diagonal",
+    "cern",
+)
+def events_diagonal() -> Finding:
+    return each((CF,), diagonal)
+
+
+@claim("events-charges", "section 5.2", "Explanations can confirm that the model excludes the charges", "cern")
+def events_charges() -> Finding:
+    return each((CF,), charges)
+
+
+@claim("events-exact", "section 5.2", "Exact Kernel SHAP takes 65,536 function evaluations per pair", "cern")
+def events_exact() -> Finding:
+    return each((CF,), evaluations)
+
+
+@claim(
+    "events-accurate", "appendix A.4, Figure 14",
+    "The model is very accurate, but the very highest masses are underestimated",
+    "cern",
+)
 def accurate() -> Finding:
     """R² of the network on held-out events; and the largest masses come out too small."""
     table, about = records.load("cern_accuracy")
@@ -376,6 +402,204 @@ def accurate() -> Finding:
     return judge(figures, "Held-out simulated events.", ["cern_accuracy"])
 
 
+@claim(
+    "events-policies-ks", "section 5.2, Table 3",
+    "One-to-one and average: KS is best in all four comparisons",
+    "cern",
+)
+def events_policies_ks() -> Finding:
+    return each(TABLE_3, ks_first)
+
+
+@claim(
+    "events-policies-ig", "section 5.2, Table 3",
+    "One-to-one and average: IG is always close but not always second",
+    "cern",
+)
+def not_second() -> Finding:
+    """IG close in all four columns of Table 3, and not second in every one."""
+    used = runs(*TABLE_3)
+    figures = [figure for one in used for figure in near(IG)(one)]
+    for one in used:
+        best = [max(one.mean((method, mode))[0] for method in RIVALS if method != IG) for mode in MODES]
+        ahead = [top - one.mean((IG, mode))[0] for top, mode in zip(best, MODES, strict=True)]
+        figures.append(Figure(one.tell("best method after KS, minus IG, larger of both tests"), max(ahead)))
+    passed = max(figure.ours or 0.0 for figure in figures[-len(used) :])
+    return found([*figures, above("the largest of these", passed)], used)
+
+
+@claim(
+    "events-insertion-larger", "section 5.2, Table 3",
+    "One-to-one and average: insertion ABCs are much larger",
+    "cern",
+)
+def events_insertion_larger() -> Finding:
+    return each(TABLE_3, much_larger)
+
+
+@claim(
+    "events-never-negative", "section 5.2",
+    "The model never predicted a negative value; predictions are skewed",
+    "cern",
+)
+def events_never_negative() -> Finding:
+    return each((CF,), predictions)
+
+
+@claim(
+    "events-lime-policies", "section 5.2",
+    "LIME does very well on counterfactual and one-to-one, not on average pairs",
+    "cern",
+)
+def lime() -> Finding:
+    """LIME: close under two policies, not well under the average one."""
+    used = runs(*ALL)
+    figures = []
+    for one in used:
+        if AVERAGE in one.name:
+            figures += [short(one, (LIME, mode), (KS, mode), "not well") for mode in MODES]
+        else:
+            figures += near(LIME)(one)
+    return found(figures, used)
+
+
+@claim(
+    "events-both-directions", "section 5.2, Figure 10",
+    "One-to-one: a pair has the same ABCs in both directions",
+    "cern",
+)
+def events_both_directions() -> Finding:
+    return each((OTO,), both_directions)
+
+
+@claim(
+    "events-extreme", "section 5.2, Figure 11",
+    "One pair gains over 150 GeV in insertion and near zero in deletion",
+    "cern",
+)
+def events_extreme() -> Finding:
+    return each((OTO,), extreme)
+
+
+@claim(
+    "events-artificial", "section 5.2, Figure 11",
+    "That extreme pair is due to extraordinary responses to artificial data on the path",
+    "cern",
+)
+def events_artificial() -> Finding:
+    return each((OTO,), off_manifold)
+
+
+@claim("events-both-find", "section 5.2", "Both IG and KS identify the features behind that extreme pair", "cern")
+def events_both_find() -> Finding:
+    return each((OTO,), both_find_it)
+
+
+@claim(
+    "events-correlations", "section 5.2, Table 4",
+    "Insertion and deletion agree most under the counterfactual policy, and disagree under the one-to-one policy",
+    "cern",
+)
+def correlations_vary() -> Finding:
+    """Counterfactual above average above one-to-one, the last negative."""
+    used, figures = runs(*ALL), []
+    for kind in KINDS.values():
+        part = {policy: one for policy in ALL for one in used if one.kind == f"{WORDS[policy]}, {kind}"}
+        if len(part) == len(ALL):
+            figures += [figure for method in (KS, IG) for figure in _vary(part, method, kind)]
+    return found(figures, used)
+
+
+@claim("events-table-4", "Table 4", "Correlations of Table 4, number by number", "cern")
+def events_table_4() -> Finding:
+    return each(ALL, correlation_figures, "The paper prints no standard errors; ours are counted.")
+
+
+@claim("events-differing", "Table 4", "Features that differ: 16, 14.991 and 16", "cern")
+def events_differing() -> Finding:
+    return each(ALL, differing)
+
+
+@claim("events-sign", "section 5.2, Figure 12", "Average: both ABCs depend strongly on whether $f(x) > f(x')$", "cern")
+def events_sign() -> Finding:
+    return each((AVERAGE,), sign_matters)
+
+
+@claim("events-same-ranking", "section 5.2", "The methods rank almost as under the counterfactual policy", "cern")
+def same_ranking() -> Finding:
+    """Methods come in nearly the same order under the other policies as under the counterfactual one."""
+    used, figures = runs(*ALL), []
+    for one in used:
+        base = [other for other in used if other.kind == one.kind.replace(one.kind.split(",")[0], WORDS[CF])]
+        if CF in one.name or not base:
+            continue
+        figures += [_ranking(base[0], one, mode) for mode in MODES]
+    return found(figures, used, "Spearman's correlation of the seven means.")
+
+
+@claim(
+    "events-wider-gap", "section 5.2",
+    "Insertion exceeds deletion by more than under the counterfactual policy",
+    "cern",
+)
+def wider_gap() -> Finding:
+    """Insertion minus deletion is larger under the other policies than under the counterfactual one."""
+    used, figures = runs(*ALL), []
+    for one in used:
+        base = [other for other in used if CF in other.name and other.kind.split(", ")[1] == one.kind.split(", ")[1]]
+        if CF in one.name or not base:
+            continue
+        gaps = [run.difference((KS, I), (KS, D)) for run in (one, base[0])]
+        value, se = gaps[0][0] - gaps[1][0], float(np.hypot(gaps[0][1], gaps[1][1]))
+        theirs = (one.paper((KS, I), (KS, D)) or 0.0) - (base[0].paper((KS, I), (KS, D)) or 0.0)
+        figures.append(above(one.tell("KS, insertion − deletion, minus that of the counterfactual policy"), value, se,
+                             paper=theirs))  # fmt: skip
+    return found(figures, used)
+
+
+@claim(
+    "events-input-gradient", "section 5.2",
+    "Input × Gradient scores comparatively well under the average policy",
+    "cern",
+)
+def events_input_gradient() -> Finding:
+    return each((AVERAGE,), input_gradient)
+
+
+@claim(
+    "events-random-sum", "Tables 2 and 3; appendix B.1",
+    "Random orders: insertion and deletion ABC add up to zero",
+    "cern",
+)
+def events_random_sum() -> Finding:
+    return each(ALL, random_zero)
+
+
+@claim(
+    "events-random-sign", "Table 3; section 3.3",
+    "Random orders score above zero in insertion, below in deletion",
+    "cern",
+)
+def events_random_sign() -> Finding:
+    return each(TABLE_3, random_sign)
+
+
+@claim("events-unit", "Tables 2 and 3", "Tables 2 and 3 print ABC as eq. 2 defines it, a sum over the walk", "cern")
+def events_unit() -> Finding:
+    return each(ALL, unit, "They print ABC / n ({ref}`erratum 2 <erratum-2>`).")
+
+
+@claim("events-table-2", "Table 2", "Table 2, number by number", "cern")
+def events_table_2() -> Finding:
+    return numbers(CF)
+
+
+@claim("events-table-3", "Table 3", "Table 3, number by number", "cern")
+def events_table_3() -> Finding:
+    return numbers(*TABLE_3)
+
+
+@claim("events-errors", "Table 3", "Table 3 counts 2,000 one-to-one points: they are that many observations", "cern")
 def printed_errors() -> Finding:
     """Printed standard errors of the one-to-one policy against ours, which count a pair once."""
     used, figures = runs(OTO), []
@@ -394,79 +618,4 @@ def printed_errors() -> Finding:
     return found(figures, used, because)
 
 
-Row = tuple[str, str, str, Callable[[], Finding]]
-ROWS: list[Row] = [
-    ("events-ks-first", "section 5.2, Table 2", "Counterfactual: KS is best for both insertion and deletion",
-     lambda: each((CF,), ks_first)),
-    ("events-close-behind", "section 5.2, Table 2", "Counterfactual: IG and DeepLIFT are close behind",
-     lambda: each((CF,), near(IG, DL))),
-    ("events-lime-nearly", "section 5.2, Table 2", "Counterfactual: LIME is nearly as good",
-     lambda: each((CF,), near(LIME))),
-    ("events-gradients-poor", "section 5.2, Table 2", "Counterfactual: the simple gradient methods do poorly",
-     lambda: each((CF,), poor)),
-    ("events-ks-ig", "Table 2", "Counterfactual: KS − IG is positive in both tests", lambda: each((CF,), above_ig)),
-    ("events-ks-ig-numbers", "Table 2", "KS − IG is 0.246 ± 0.025 for insertion and 0.437 ± 0.025 for deletion",
-     lambda: each((CF,), lambda one: [difference(one, mode) for mode in MODES])),
-    ("events-tests-alike", "section 5.2, Figure 7",
-     "Counterfactual: deletion results are very similar to insertion ones",
-     lambda: each((CF,), tests_alike)),
-    ("events-few-far", "section 5.2, Figure 7",
-     "Most pairs are close to the 45 degree line, in a few KS is much larger",
-     lambda: each((CF,), few_far)),
-    ("events-outliers", "section 5.2, Figure 8",
-     "Where KS and IG differ greatly in one test they are similar in the other",
-     lambda: each((CF,), apart_once)),
-    ("events-diagonal", "section 5.2, Figure 9", "Counterfactual: insertion and deletion lie near the diagonal",
-     lambda: each((CF,), diagonal)),
-    ("events-charges", "section 5.2", "Explanations can confirm that the model excludes the charges",
-     lambda: each((CF,), charges)),
-    ("events-exact", "section 5.2", "Exact Kernel SHAP takes 65,536 function evaluations per pair",
-     lambda: each((CF,), evaluations)),
-    ("events-accurate", "appendix A.4, Figure 14",
-     "The model is very accurate, but the very highest masses are underestimated", accurate),
-    ("events-policies-ks", "section 5.2, Table 3", "One-to-one and average: KS is best in all four comparisons",
-     lambda: each(TABLE_3, ks_first)),
-    ("events-policies-ig", "section 5.2, Table 3", "One-to-one and average: IG is always close but not always second",
-     not_second),
-    ("events-insertion-larger", "section 5.2, Table 3", "One-to-one and average: insertion ABCs are much larger",
-     lambda: each(TABLE_3, much_larger)),
-    ("events-never-negative", "section 5.2", "The model never predicted a negative value; predictions are skewed",
-     lambda: each((CF,), predictions)),
-    ("events-lime-policies", "section 5.2",
-     "LIME does very well on counterfactual and one-to-one, not on average pairs",
-     lime),
-    ("events-both-directions", "section 5.2, Figure 10", "One-to-one: a pair has the same ABCs in both directions",
-     lambda: each((OTO,), both_directions)),
-    ("events-extreme", "section 5.2, Figure 11", "One pair gains over 150 GeV in insertion and near zero in deletion",
-     lambda: each((OTO,), extreme)),
-    ("events-artificial", "section 5.2, Figure 11",
-     "That extreme pair is due to extraordinary responses to artificial data on the path",
-     lambda: each((OTO,), off_manifold)),
-    ("events-both-find", "section 5.2", "Both IG and KS identify the features behind that extreme pair",
-     lambda: each((OTO,), both_find_it)),
-    ("events-correlations", "section 5.2, Table 4",
-     "Insertion and deletion agree most under the counterfactual policy, and disagree under the one-to-one policy",
-     correlations_vary),
-    ("events-table-4", "Table 4", "Correlations of Table 4, number by number",
-     lambda: each(ALL, correlation_figures, "The paper prints no standard errors; ours are counted.")),
-    ("events-differing", "Table 4", "Features that differ: 16, 14.991 and 16", lambda: each(ALL, differing)),
-    ("events-sign", "section 5.2, Figure 12", "Average: both ABCs depend strongly on whether $f(x) > f(x')$",
-     lambda: each((AVERAGE,), sign_matters)),
-    ("events-same-ranking", "section 5.2", "The methods rank almost as under the counterfactual policy", same_ranking),
-    ("events-wider-gap", "section 5.2", "Insertion exceeds deletion by more than under the counterfactual policy",
-     wider_gap),
-    ("events-input-gradient", "section 5.2", "Input × Gradient scores comparatively well under the average policy",
-     lambda: each((AVERAGE,), input_gradient)),
-    ("events-random-sum", "Tables 2 and 3; appendix B.1", "Random orders: insertion and deletion ABC add up to zero",
-     lambda: each(ALL, random_zero)),
-    ("events-random-sign", "Table 3; section 3.3", "Random orders score above zero in insertion, below in deletion",
-     lambda: each(TABLE_3, random_sign)),
-    ("events-unit", "Tables 2 and 3", "Tables 2 and 3 print ABC as eq. 2 defines it, a sum over the walk",
-     lambda: each(ALL, unit, "They print ABC / n ({ref}`erratum 2 <erratum-2>`).")),
-    ("events-table-2", "Table 2", "Table 2, number by number", lambda: numbers(CF)),
-    ("events-table-3", "Table 3", "Table 3, number by number", lambda: numbers(*TABLE_3)),
-    ("events-errors", "Table 3", "Table 3 counts 2,000 one-to-one points: they are that many observations",
-     printed_errors),
-]  # fmt: skip
-
-CLAIMS = [Claim(name, where, statement, "cern", check) for name, where, statement, check in ROWS]
+CLAIMS = claims_in(__name__)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 
 from insdel import paper, stats
 from insdel.paper.claims import records
-from insdel.paper.claims.verdict import LIMITS, Claim, Figure, Finding, above, judge
+from insdel.paper.claims.verdict import LIMITS, Figure, Finding, above, claim, claims_in, judge
 
 
 def seconds(task: str, who: str) -> float:
@@ -21,6 +20,23 @@ def seconds(task: str, who: str) -> float:
     return float(rows["seconds"].iloc[0]) / (int(pairs[1]) if pairs else 1)
 
 
+def lattice_growth() -> pd.DataFrame:
+    """Seconds of one exact lattice by the number of features."""
+    table = records.table("bench")
+    rows = table[table["task"] == "cost of one lattice"]
+    return pd.DataFrame({"n": rows["who"].str.extract(r"(\d+)")[0].astype(int), "seconds": rows["seconds"]})
+
+
+def _beside(table: pd.DataFrame, mode: str, ig: pd.Series) -> Figure:
+    """IG's ABC over that of the largest Kernel SHAP that costs no more."""
+    rivals = table[(table["method"] == "kernel_shap") & (table["mode"] == mode)]
+    cheap = rivals[rivals["evaluations"] <= 3 * ig["evaluations"]].sort_values("evaluations").iloc[-1]
+    gap = float(cheap["shortfall"] - ig["shortfall"])
+    se = float(np.hypot(cheap["shortfall_se"], ig["shortfall_se"]))
+    return above(f"{mode}: IG's mean ABC / n minus that of Kernel SHAP at the same price (GeV)", gap, se)
+
+
+@claim("cost-ig-faster", "abstract; section 7", "IG is much faster than Kernel SHAP (16 features that differ)", "spend")
 def faster() -> Finding:
     """Time of exact Kernel SHAP over that of IG with 500 steps, per pair of CERN events."""
     ig = seconds("IG, 500 steps", "insdel")
@@ -31,6 +47,7 @@ def faster() -> Finding:
     return judge(figures, "Timed side by side, 16 features that differ.", ["bench"])
 
 
+@claim("cost-ig-faster-houses", "sections 1 and 5.1", "IG is much faster than Kernel SHAP on the houses", "spend")
 def houses_faster() -> Finding:
     """Evaluations per pair of houses: the paper's samples, the exact values, IG's gradients."""
     pairs = records.table("bangalore", "pairs")
@@ -51,13 +68,11 @@ def houses_faster() -> Finding:
     return judge(figures, because, ["bangalore"])
 
 
-def lattice_growth() -> pd.DataFrame:
-    """Seconds of one exact lattice by the number of features."""
-    table = records.table("bench")
-    rows = table[table["task"] == "cost of one lattice"]
-    return pd.DataFrame({"n": rows["who"].str.extract(r"(\d+)")[0].astype(int), "seconds": rows["seconds"]})
-
-
+@claim(
+    "cost-exponential", "section 1",
+    "The cost of exact Kernel SHAP grows exponentially with the number of variables",
+    "spend",
+)
 def exponential() -> Finding:
     """Doublings of the time per further feature, fitted to 8 to 20 features."""
     found = lattice_growth()
@@ -68,6 +83,7 @@ def exponential() -> Finding:
     return judge(figures, "One lattice of the CERN network.", ["bench"])
 
 
+@claim("cost-sampling", "section 1", "Kernel SHAP can be approximated by sampling", "spend")
 def sampling() -> Finding:
     """Sampled Kernel SHAP at a tenth of the evaluations falls short of the exact ABC by at most 2 %."""
     table = records.table("cost")
@@ -82,6 +98,11 @@ def sampling() -> Finding:
     return judge(figures, "Simulated events, 16 features that differ.", ["cost"])
 
 
+@claim(
+    "cost-same-price", "section 1",
+    "IG is the method of choice where speed matters: ahead of Kernel SHAP at the same price",
+    "spend",
+)
 def same_price() -> Finding:
     """IG against Kernel SHAP that may spend no more than IG does."""
     table = records.table("cost")
@@ -94,15 +115,7 @@ def same_price() -> Finding:
     return judge(figures, because, ["cost"])
 
 
-def _beside(table: pd.DataFrame, mode: str, ig: pd.Series) -> Figure:
-    """IG's ABC over that of the largest Kernel SHAP that costs no more."""
-    rivals = table[(table["method"] == "kernel_shap") & (table["mode"] == mode)]
-    cheap = rivals[rivals["evaluations"] <= 3 * ig["evaluations"]].sort_values("evaluations").iloc[-1]
-    gap = float(cheap["shortfall"] - ig["shortfall"])
-    se = float(np.hypot(cheap["shortfall_se"], ig["shortfall_se"]))
-    return above(f"{mode}: IG's mean ABC / n minus that of Kernel SHAP at the same price (GeV)", gap, se)
-
-
+@claim("cost-roar", "sections 2 and 6", "ROAR is significantly more expensive, as it retrains", "roar")
 def roar_cost() -> Finding:
     """Recorded wall time of ROAR with two methods over that of both tests with all methods, on the houses."""
     times = {name: float(records.about(name)["seconds"]) for name in ("roar_bangalore", "bangalore")}
@@ -114,19 +127,4 @@ def roar_cost() -> Finding:
     return judge(figures, because, times)
 
 
-Row = tuple[str, str, str, Callable[[], Finding]]
-ROWS: list[Row] = [
-    ("cost-ig-faster", "abstract; section 7", "IG is much faster than Kernel SHAP (16 features that differ)", faster),
-    ("cost-ig-faster-houses", "sections 1 and 5.1", "IG is much faster than Kernel SHAP on the houses", houses_faster),
-    ("cost-exponential", "section 1", "The cost of exact Kernel SHAP grows exponentially with the number of variables",
-     exponential),
-    ("cost-sampling", "section 1", "Kernel SHAP can be approximated by sampling", sampling),
-    ("cost-same-price", "section 1",
-     "IG is the method of choice where speed matters: ahead of Kernel SHAP at the same price",
-     same_price),
-]  # fmt: skip
-
-CLAIMS = [Claim(name, where, statement, "spend", check) for name, where, statement, check in ROWS]
-CLAIMS.append(
-    Claim("cost-roar", "sections 2 and 6", "ROAR is significantly more expensive, as it retrains", "roar", roar_cost)
-)
+CLAIMS = claims_in(__name__)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pandas as pd
 
 from insdel import paper
 from insdel.paper.claims import records
-from insdel.paper.claims.verdict import CANNOT, LIMITS, Claim, Figure, Finding, above, below, equal, judge
+from insdel.paper.claims.verdict import CANNOT, LIMITS, Figure, Finding, above, below, claim, claims_in, equal, judge
 from insdel.paper.studies.images.network import EfficientNet
 
 RECORD = "images_albatross"
@@ -20,12 +18,19 @@ def areas() -> pd.DataFrame:
     return records.table(RECORD).pivot_table(index="reference", columns="mode", values="auc")
 
 
+@claim("image-confident", "section 1, Figure 1", "The image is confidently classified as an albatross", "images")
 def confident() -> Finding:
     """The photo is confidently called an albatross."""
     start = float(records.table(RECORD)["start"].iloc[0])
     return judge([above("probability of albatross", start, None, LIMITS["confident"])], OURS, [RECORD])
 
 
+@claim(
+    "image-forgets", "section 1",
+    "A deletion AUC of 0.27 means that about 27 % of the pixels have to be deleted before "
+    "the network completely forgets the albatross",
+    "images",
+)
 def forgets_at() -> Finding:
     """The deletion AUC is the share of pixels that have to go: the curve must be a step."""
     curves = records.table(RECORD, "curves")
@@ -41,6 +46,22 @@ def forgets_at() -> Finding:
     return judge(figures, because, [RECORD])
 
 
+@claim(
+    "image-face", "section 1, Figure 1",
+    "Pixels in the bird's face, the eye and the beak, are rated most important",
+    "images",
+)
+def face() -> Finding:
+    """What the saliency map marks is for the eye, and the photo may not be shown."""
+    because = f"{OURS} Its photographer holds the rights, so no map of it is recorded."
+    return Finding(CANNOT, because, (), ())
+
+
+@claim(
+    "image-reference", "appendix A.1, Table 5",
+    "The reference image has a very significant effect on the AUCs",
+    "images",
+)
 def reference_matters() -> Finding:
     """The largest AUC over four references, over the smallest."""
     ours, printed = areas(), paper.table("albatross").set_index("reference")
@@ -57,6 +78,7 @@ def reference_matters() -> Finding:
     return judge(figures, OURS, [RECORD])
 
 
+@claim("image-blurred", "Table 5", "The blurred reference gives the largest AUCs", "images")
 def blurred_largest() -> Finding:
     """The blurred reference has the largest AUC in both tests."""
     ours, printed = areas(), paper.table("albatross").set_index("reference")
@@ -69,6 +91,7 @@ def blurred_largest() -> Finding:
     return judge(figures, OURS, [RECORD])
 
 
+@claim("image-table", "Table 5", "The AUCs of Table 5, number by number", "images")
 def numbers() -> Finding:
     """The printed AUCs: another photo cannot repeat them."""
     ours, printed = areas(), paper.table("albatross").set_index("reference")
@@ -80,12 +103,11 @@ def numbers() -> Finding:
     return Finding(CANNOT, f"{OURS} The numbers stand side by side and decide nothing.", figures, (RECORD,))
 
 
-def face() -> Finding:
-    """What the saliency map marks is for the eye, and the photo may not be shown."""
-    because = f"{OURS} Its photographer holds the rights, so no map of it is recorded."
-    return Finding(CANNOT, because, (), ())
-
-
+@claim(
+    "image-layer", "appendix A.1",
+    "The first layer has 32 blocks with a grid of 112 × 112 windows of 3 × 3 pixels",
+    "images",
+)
 def first_layer() -> Finding:
     """The first convolution of B0: 32 maps of 112 × 112, from windows of 3 × 3."""
     network = EfficientNet()
@@ -99,20 +121,4 @@ def first_layer() -> Finding:
     return judge(figures, "From the network's definition.", ("insdel.paper.studies.images.network",))
 
 
-Row = tuple[str, str, str, Callable[[], Finding]]
-ROWS: list[Row] = [
-    ("image-confident", "section 1, Figure 1", "The image is confidently classified as an albatross", confident),
-    ("image-forgets", "section 1",
-     "A deletion AUC of 0.27 means that about 27 % of the pixels have to be deleted before "
-     "the network completely forgets the albatross", forgets_at),
-    ("image-face", "section 1, Figure 1", "Pixels in the bird's face, the eye and the beak, are rated most important",
-     face),
-    ("image-reference", "appendix A.1, Table 5", "The reference image has a very significant effect on the AUCs",
-     reference_matters),
-    ("image-blurred", "Table 5", "The blurred reference gives the largest AUCs", blurred_largest),
-    ("image-table", "Table 5", "The AUCs of Table 5, number by number", numbers),
-    ("image-layer", "appendix A.1", "The first layer has 32 blocks with a grid of 112 × 112 windows of 3 × 3 pixels",
-     first_layer),
-]  # fmt: skip
-
-CLAIMS = [Claim(name, where, statement, "images", check) for name, where, statement, check in ROWS]
+CLAIMS = claims_in(__name__)

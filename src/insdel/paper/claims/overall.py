@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from insdel import stats
 from insdel.paper.claims import bangalore, cern, records
 from insdel.paper.claims.runs import IG, KS, MODES, SHORT, D, I, Run
-from insdel.paper.claims.verdict import LIMITS, Claim, Figure, Finding, MissingRecordError, above, differs, judge
+from insdel.paper.claims.verdict import (
+    LIMITS,
+    Figure,
+    Finding,
+    MissingRecordError,
+    above,
+    claim,
+    claims_in,
+    differs,
+    judge,
+)
 
 
 def everywhere() -> list[Run]:
@@ -28,6 +36,19 @@ def named(one: Run) -> str:
     return one.kind or "houses"
 
 
+def _sum(one: Run) -> Figure:
+    total = {method: one.columns[method, I] + one.columns[method, D] for method in (KS, IG)}
+    value, se = stats.ratio(total[IG], total[KS], one.ends)
+    printed = [sum(one.paper((method, mode)) or 0.0 for mode in MODES) for method in (IG, KS)]
+    return above(f"share of KS that IG reaches, insertion + deletion ({named(one)})", value, se, 1 - LIMITS["close"],
+                 paper=printed[0] / printed[1])  # fmt: skip
+
+
+@claim(
+    "overall-ks-best", "abstract; section 7",
+    "Kernel SHAP has the best overall performance in both datasets",
+    "cern",
+)
 def kernel_shap_best() -> Finding:
     """In every experiment and test KS has the largest mean of all methods, or ties with the one that has."""
     used, figures = everywhere(), []
@@ -42,6 +63,7 @@ def kernel_shap_best() -> Finding:
     return judge(figures, "Best, or in a tie with the best.", [one.name for one in used])
 
 
+@claim("overall-ig-nearly", "abstract; section 7", "IG is nearly as good as Kernel SHAP", "cern")
 def ig_nearly() -> Finding:
     """In every experiment and test IG is close to KS."""
     used, figures = everywhere(), []
@@ -54,20 +76,18 @@ def ig_nearly() -> Finding:
     return judge(figures, "", [one.name for one in used])
 
 
+@claim(
+    "overall-ig-sum", "section 7",
+    "IG closely matches KS for insertion and deletion, so it also matches their sum",
+    "cern",
+)
 def ig_matches_sum() -> Finding:
     """IG is close to KS in the sum of both tests."""
     used = everywhere()
     return judge([_sum(one) for one in used], "", [one.name for one in used])
 
 
-def _sum(one: Run) -> Figure:
-    total = {method: one.columns[method, I] + one.columns[method, D] for method in (KS, IG)}
-    value, se = stats.ratio(total[IG], total[KS], one.ends)
-    printed = [sum(one.paper((method, mode)) or 0.0 for mode in MODES) for method in (IG, KS)]
-    return above(f"share of KS that IG reaches, insertion + deletion ({named(one)})", value, se, 1 - LIMITS["close"],
-                 paper=printed[0] / printed[1])  # fmt: skip
-
-
+@claim("overall-tests-differ", "section 7", "Insertion and deletion can differ", "cern")
 def tests_differ() -> Finding:
     """Insertion and deletion give KS different means."""
     used, figures = everywhere(), []
@@ -80,6 +100,11 @@ def tests_differ() -> Finding:
     return judge(figures, because, [one.name for one in used])
 
 
+@claim(
+    "overall-not-monotone", "section 1",
+    "In regression the way from $x$ to $x'$ can be much less monotone",
+    "bangalore",
+)
 def not_monotone() -> Finding:
     """Walks of regression models go up and down: share of recorded curves with steps of both signs."""
     curves = records.table("bangalore", "curves")
@@ -92,17 +117,4 @@ def not_monotone() -> Finding:
     return judge([above(text, *stats.mean(both), LIMITS["most"])], "", ["bangalore"])
 
 
-Row = tuple[str, str, str, str, Callable[[], Finding]]
-ROWS: list[Row] = [
-    ("overall-ks-best", "abstract; section 7", "Kernel SHAP has the best overall performance in both datasets", "cern",
-     kernel_shap_best),
-    ("overall-ig-nearly", "abstract; section 7", "IG is nearly as good as Kernel SHAP", "cern", ig_nearly),
-    ("overall-ig-sum", "section 7", "IG closely matches KS for insertion and deletion, so it also matches their sum",
-     "cern", ig_matches_sum),
-    ("overall-tests-differ", "section 7", "Insertion and deletion can differ", "cern", tests_differ),
-    ("overall-not-monotone", "section 1", "In regression the way from $x$ to $x'$ can be much less monotone",
-     "bangalore",
-     not_monotone),
-]  # fmt: skip
-
-CLAIMS = [Claim(*row) for row in ROWS]
+CLAIMS = claims_in(__name__)

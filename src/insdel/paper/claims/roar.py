@@ -8,7 +8,7 @@ import pandas as pd
 
 from insdel import stats
 from insdel.paper.claims import records
-from insdel.paper.claims.verdict import CANNOT, LIMITS, Claim, Figure, Finding, above, below, judge, within
+from insdel.paper.claims.verdict import CANNOT, LIMITS, Figure, Finding, above, below, claim, claims_in, judge, within
 from insdel.paper.studies.roar.tables import bend, is_noise
 from insdel.stats import Number
 
@@ -66,6 +66,37 @@ def comparable(record: str, data: str) -> list[Figure]:
     return [within(f"bend of KS minus bend of IG ({data})", *value, LIMITS["straight"])]
 
 
+def unable(record: str, data: str) -> list[Figure]:
+    """Neither KS nor IG bends the curve more than a random order does."""
+    gaps = {ranking: stats.mean(bends(record, ranking) - bends(record, RANDOM)) for ranking in (KS, IG)}
+    return [below(f"bend of {SHORT[r]} minus that of a random order ({data})", *gap) for r, gap in gaps.items()]
+
+
+@claim("roar-straight", "section 6, Figure 13", "The ROAR curves are very nearly straight lines", "roar")
+def roar_straight() -> Finding:
+    return each(straight)
+
+
+@claim("roar-signed", "section 6", "The signed ordering is nearly as good as the absolute one", "roar")
+def roar_signed() -> Finding:
+    return each(signed_nearly)
+
+
+@claim(
+    "roar-expected", "section 6",
+    "Sorting by absolute values should give a better score than by signed ones",
+    "roar",
+)
+def roar_expected() -> Finding:
+    return each(signed_beaten)
+
+
+@claim("roar-comparable", "section 6", "KS and IG are comparable", "roar")
+def roar_comparable() -> Finding:
+    return each(comparable)
+
+
+@claim("roar-ig-houses", "section 6", "On the houses IG by absolute value comes out superior to KS", "roar")
 def ig_superior() -> Finding:
     """IG by absolute value ahead of KS on the houses."""
     name = records.there("roar_bangalore")[0]
@@ -73,12 +104,20 @@ def ig_superior() -> Finding:
     return judge([above("bend of IG minus bend of KS (houses)", *value)], "", [name])
 
 
-def unable(record: str, data: str) -> list[Figure]:
-    """Neither KS nor IG bends the curve more than a random order does."""
-    gaps = {ranking: stats.mean(bends(record, ranking) - bends(record, RANDOM)) for ranking in (KS, IG)}
-    return [below(f"bend of {SHORT[r]} minus that of a random order ({data})", *gap) for r, gap in gaps.items()]
+@claim(
+    "roar-unable", "section 6",
+    "It could be that neither KS nor IG identifies important predictors for this task",
+    "roar",
+)
+def roar_unable() -> Finding:
+    return each(unable)
 
 
+@claim(
+    "roar-redundancy", "section 6",
+    "It could be that most predictors can be replaced by a combination of others",
+    "roar",
+)
 def redundancy() -> Finding:
     """Without redundant columns the curves bend more; with every column twice they bend less."""
     steps = {
@@ -93,19 +132,4 @@ def redundancy() -> Finding:
     return judge(figures, "", names)
 
 
-Row = tuple[str, str, str, Callable[[], Finding]]
-ROWS: list[Row] = [
-    ("roar-straight", "section 6, Figure 13", "The ROAR curves are very nearly straight lines", lambda: each(straight)),
-    ("roar-signed", "section 6", "The signed ordering is nearly as good as the absolute one",
-     lambda: each(signed_nearly)),
-    ("roar-expected", "section 6", "Sorting by absolute values should give a better score than by signed ones",
-     lambda: each(signed_beaten)),
-    ("roar-comparable", "section 6", "KS and IG are comparable", lambda: each(comparable)),
-    ("roar-ig-houses", "section 6", "On the houses IG by absolute value comes out superior to KS", ig_superior),
-    ("roar-unable", "section 6", "It could be that neither KS nor IG identifies important predictors for this task",
-     lambda: each(unable)),
-    ("roar-redundancy", "section 6", "It could be that most predictors can be replaced by a combination of others",
-     redundancy),
-]  # fmt: skip
-
-CLAIMS = [Claim(name, where, statement, "roar", check) for name, where, statement, check in ROWS]
+CLAIMS = claims_in(__name__)

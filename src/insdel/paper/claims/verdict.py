@@ -286,3 +286,26 @@ _SINGLE = {
     NOT: "The number is not as claimed.",
     CANNOT: "Nothing here decides it.",
 }
+
+
+REGISTRY: list[Claim] = []
+Check = Callable[[], Finding]
+
+
+def claim(id: str, where: str, says: str, chapter: str) -> Callable[[Check], Check]:
+    """Make a function the check of a claim; it stays what it is.
+
+    Parameters
+    ----------
+    id, where, says, chapter : as for `Claim`: short name, place in the paper, statement, label of the book's chapter
+    """
+    def register(check: Check) -> Check:
+        REGISTRY.append(Claim(id, where, says, chapter, check))
+        return check
+
+    return register
+
+
+def claims_in(module: str) -> list[Claim]:
+    """The claims whose checks stand in a module, in their order there."""
+    return [known for known in REGISTRY if known.check.__module__ == module]
