@@ -81,9 +81,10 @@ def read_source(source: str) -> dict[str, Parameter]:
 
 def _comment(node: ast.stmt, comments: Mapping[int, str]) -> str:
     """What stands behind a statement, or on the lines right above it."""
-    if node.end_lineno in comments:
-        return comments[node.end_lineno]
-    above = []
+    last = node.end_lineno or node.lineno
+    if last in comments:
+        return comments[last]
+    above: list[str] = []
     line = node.lineno - 1
     while line in comments:
         above.insert(0, comments[line])
