@@ -31,7 +31,7 @@ kernelspec:
 SETUP = """```{code-cell} ipython3
 :tags: [remove-cell]
 
-# Colab and the like: install the package that this chapter needs. Does nothing where it is installed.
+# Colab and the like: install the package. Does nothing where it is installed.
 import importlib.util
 
 if importlib.util.find_spec("insdel") is None:
