@@ -75,6 +75,13 @@ def test_text_follows_the_skeleton(chapter: Chapter) -> None:
 
 
 @each_chapter
+def test_readers_predict_before_they_see(chapter: Chapter) -> None:
+    text, number = chapter.source.read_text(encoding="utf-8"), int(chapter.name[:2])
+    needed = 2 if 1 <= number <= 20 else 1 if number in (0, 21) else 0  # the others are questions all over
+    assert text.count(":::{admonition} Predict first\n:class: seealso\n") >= needed
+
+
+@each_chapter
 def test_glue_keys_begin_with_the_chapter(chapter: Chapter) -> None:
     keys = re.findall(r'glue\(\s*"([^"]+)"', chapter.source.read_text(encoding="utf-8"))
     others = {key: other.name for other in CHAPTERS if other != chapter
