@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT
 
 from insdel.book.chapters import list_chapters
-from insdel.book.imports import Graph
+from insdel.book.imports import OPTIONS, Graph
 
 TEXTS = {chapter.name[3:]: chapter.source.read_text(encoding="utf-8") for chapter in list_chapters(ROOT)}
 
@@ -55,7 +55,7 @@ def test_the_graph_knows_at_least_what_python_loads() -> None:
     graph = Graph(ROOT / "src" / "insdel")
     for name in ("walk", "bangalore", "your_own"):
         cells = TEXTS[name].split("```{code-cell} ipython3\n")[4]  # the imports
-        source = cells.split("```")[0]
+        source = OPTIONS.sub("", cells.split("```")[0])
         code = f"import sys\n{source}\nprint(*[m for m in sys.modules if m.split('.')[0] == 'insdel'])"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         loaded = set(done.stdout.split()) & set(graph.files)
