@@ -19,6 +19,10 @@ def run_cells(chapter: Chapter, **values: object) -> dict:
     names: dict = {**chosen, "__name__": "chapter"}
     with plt.rc_context(), pd.option_context("display.max_colwidth", 50):  # what it sets is its own
         for cell in code[2:]:  # after those that install and set
-            exec(compile(cell.source, chapter.source.name, "exec"), names)
+            try:
+                exec(compile(cell.source, chapter.source.name, "exec"), names)
+            except Exception as error:
+                error.add_note(f"in this cell of {chapter.name}:\n{cell.source}")
+                raise
     plt.close("all")
     return names

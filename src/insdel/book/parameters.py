@@ -105,7 +105,7 @@ def _parameter(node: ast.stmt, comment: str) -> Parameter:
         parse(parameter.may_be)
         return parameter
     except ValueError as error:
-        raise ValueError(
+        raise UserError(
             "a parameter cell needs lines of the form `name = literal  # meaning; what it may be`; found "
             f"`{ast.unparse(node)}` ({error})."
         ) from error

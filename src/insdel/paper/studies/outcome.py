@@ -102,6 +102,7 @@ def affordable(
     and there is neither a best order nor a mean over all orders.
     """
     most = int(experiment.pairs.differing.max())
+    options = {name: given for name, given in options.items() if name in methods}  # nobody has to name them all
     if most <= MAX_FEATURES:
         return methods, dict(options), ""
     kept = tuple(name for name in methods if name not in REFERENCES)
