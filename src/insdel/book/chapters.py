@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from insdel.errors import UserError
 RECORD = "application/vnd.insdel.record+json"
 PROFILES = ("smoke", "quick", "paper")
 
+HEADING = re.compile(r"^\(([\w-]+)\)=\n# (.+)$", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class Chapter:
@@ -23,6 +26,14 @@ class Chapter:
 
     name: str
     source: Path
+
+    @property
+    def heading(self) -> tuple[str, str]:
+        """Its label, by which other pages refer to it, and its title."""
+        found = HEADING.search(self.source.read_text(encoding="utf-8"))
+        if found is None:
+            raise ValueError(f"{self.source.name} needs a label and a title: `(label)=` and below it `# Title`.")
+        return found[1], found[2]
 
     def read(self) -> Any:
         """Return the chapter as a notebook (nbformat 4) without outputs."""
@@ -45,6 +56,23 @@ def find_root(start: Path | None = None) -> Path:
         f"the book's sources are needed (a folder with _toc.yml and notebooks/), but neither {start} nor a "
         "folder above it has them. Go into a clone of the repository and try again."
     )
+
+
+def clone() -> Path:
+    """The clone around the current folder; elsewhere the one that this package was installed from (`make setup`)."""
+    try:
+        return find_root()
+    except UserError:
+        home = Path(__file__).resolve().parents[3]
+        if not (home / "_toc.yml").is_file():
+            raise
+        return home
+
+
+def by_label(root: Path) -> dict[str, tuple[str, str]]:
+    """Label of every chapter → its name and its title, in the order of `_toc.yml`."""
+    headings = [(chapter.name, *chapter.heading) for chapter in list_chapters(root)]
+    return {label: (name, title) for name, label, title in headings}
 
 
 def toc_files(entry: Any) -> Iterator[str]:

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from insdel.book.chapters import PROFILES, find_chapter, find_root, list_chapters, profile_values
+from insdel.book.chapters import PROFILES, clone, find_chapter, find_root, list_chapters, profile_values
 from insdel.book.parameters import check_values
 from insdel.errors import RunError, UserError
 
@@ -110,7 +110,7 @@ def say(text: str) -> None:
 
 def run_command(options: argparse.Namespace) -> None:
     """Run one chapter into runs/, or list its parameters."""
-    root = _clone()
+    root = clone()
     chapter = find_chapter(list_chapters(root), options.chapter)
     parameters = chapter.parameters()
     if options.list:
@@ -134,17 +134,6 @@ def run_command(options: argparse.Namespace) -> None:
     with fresh_folder(place, default, f"{chapter.name}.ipynb") as output:
         notebook, page = run_one(root, chapter, values, output, options.profile, say)
     say(f"{notebook}\n{page}")
-
-
-def _clone() -> Path:
-    """The clone around the current folder; elsewhere the one that this package was installed from (`make setup`)."""
-    try:
-        return find_root()
-    except UserError:
-        home = Path(__file__).resolve().parents[3]
-        if not (home / "_toc.yml").is_file():
-            raise
-        return home
 
 
 def user_values(options: argparse.Namespace) -> dict[str, str]:

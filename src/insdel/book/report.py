@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from insdel.book.pages.claims import CHAPTERS, SYMBOLS, number, plain
+from insdel.book.pages.claims import SYMBOLS, chapters, number, plain
 from insdel.errors import UserError
 from insdel.paper.claims import CLAIMS, VERDICTS, Claim, Finding, derive, disagreements, state, stated
 
@@ -39,9 +39,9 @@ def choose(verdict: str | None, chapter: str | None) -> list[Claim]:
     """Claims of a chapter; a verdict that there is none of is refused before the work begins."""
     if verdict is not None and verdict not in VERDICTS:
         raise UserError(f"--verdict needs one of: {', '.join(VERDICTS)}; found {verdict!r}.")
-    labels = [label for label, (file, name) in CHAPTERS.items() if chapter is None or chapter in (label, file, name)]
+    labels = [label for label, (file, name) in chapters().items() if chapter is None or chapter in (label, file, name)]
     if not labels:
-        raise UserError(f"--chapter needs one of: {', '.join(CHAPTERS)}; found {chapter!r}.")
+        raise UserError(f"--chapter needs one of: {', '.join(chapters())}; found {chapter!r}.")
     return [claim for claim in CLAIMS if claim.chapter in labels]
 
 

@@ -6,29 +6,23 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
 
+from insdel.book.chapters import by_label, clone
 from insdel.paper.claims import CLAIMS, VERDICTS, Claim, Figure, Finding
 from insdel.paper.claims.sentences import HEADLINES, SENTENCES, Sentence
 from insdel.paper.claims.verdict import LEVEL, LIMITS, WORDS
 from insdel.stats import holm, plus_minus
 
 SYMBOLS = dict(zip(VERDICTS, ("✓", "◐", "✗", "?", "–"), strict=True))
-# label of a chapter → its file and what it is about
-CHAPTERS = {
-    "walk": ("01_walk", "walk"),
-    "split": ("02_split", "split"),
-    "shuffle": ("03_shuffle", "shuffle"),
-    "not-best": ("04_shapley_is_not_best", "Shapley is not best"),
-    "best": ("05_when_shapley_is_best", "when it is"),
-    "binary": ("06_binary_ig", "binary IG"),
-    "data-models": ("09_data", "data"),
-    "bangalore": ("11_bangalore", "houses"),
-    "cern": ("12_cern", "events"),
-    "images": ("13_images", "images"),
-    "roar": ("14_roar", "ROAR"),
-    "spend": ("20_spend", "cost"),
-}
 MARK = re.compile(r"^% (claims|errata): (\w+)$", re.MULTILINE)
+
+
+@cache
+def chapters() -> dict[str, tuple[str, str]]:
+    """Label of each chapter that a claim belongs to → its name and its title, in the order of the book."""
+    wanted = {claim.chapter for claim in CLAIMS}
+    return {label: known for label, known in by_label(clone()).items() if label in wanted}
 
 
 @dataclass(frozen=True)
@@ -40,7 +34,7 @@ class Context:
 
     def chapter(self, label: str) -> str:
         """A link to a chapter, or its name alone where it is not in this build."""
-        file, name = CHAPTERS[label]
+        file, name = chapters()[label]
         return f"{{ref}}`{name} <{label}>`" if file in self.staged else name
 
 
@@ -90,7 +84,7 @@ def sign(verdict: str) -> str:
 def counts(context: Context) -> str:
     """How many claims have which verdict, by chapter."""
     rows = []
-    for label in CHAPTERS:
+    for label in chapters():
         found = [context.findings[claim.id].verdict for claim in CLAIMS if claim.chapter == label]
         rows.append([context.chapter(label), *(str(found.count(v) or "") for v in VERDICTS), str(len(found))])
     every = [finding.verdict for finding in context.findings.values()]
@@ -155,10 +149,10 @@ def listing(context: Context) -> str:
 def details(context: Context) -> str:
     """Every claim with its reason and its numbers, folded, by chapter."""
     parts = []
-    for label, (_, name) in CHAPTERS.items():
+    for label, (_, name) in chapters().items():
         own = [claim for claim in CLAIMS if claim.chapter == label]
         if own:
-            parts.append(f"### {name[0].upper()}{name[1:]}\n")
+            parts.append(f"### {name}\n")
             parts += [detail(claim, context) for claim in own]
     return "\n".join(parts)
 
