@@ -69,8 +69,7 @@ def fit_classifier(
     """
     place = networks.pick_device(device)
     rows, truth = (torch.as_tensor(part, dtype=torch.float32, device=place) for part in (x, y))
-    with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
-        torch.manual_seed(seed)
+    with mlp.seeded(seed, place):
         network = networks.MLP(rows.shape[1], hyper.neurons, hyper.dropout).to(place)
         train, held = mlp.holdout(len(rows), recipe.validation)
         _descend(network, mlp.Data(rows[train], truth[train], rows[held], truth[held]), hyper, recipe)

@@ -277,11 +277,25 @@ def _checked(values: ArrayLike | Tensor) -> Tensor:
 
 
 @contextmanager
+def seeded(seed: int, device: torch.device | None = None) -> Iterator[None]:
+    """Seed the random numbers of the processor, and of the GPUs if the device is one, inside the block only.
+
+    `torch.manual_seed` reseeds every GPU: a training on the processor must leave those alone.
+    """
+    own = device is not None and device.type == "cuda"
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if own else []):
+        if own:
+            torch.manual_seed(seed)
+        else:
+            torch.default_generator.manual_seed(seed)
+        yield
+
+
+@contextmanager
 def _seeded(seed: int, device: torch.device, threads: int) -> Iterator[None]:
     """Seed torch and set its threads inside the block; both are the caller's again after it."""
     before = torch.get_num_threads()
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(seed)
+    with seeded(seed, device):
         torch.set_num_threads(threads)
         try:
             yield

@@ -49,15 +49,16 @@ class Stack:
 
     def _noise(self, z: Tensor, generators: Sequence[torch.Generator]) -> Tensor:
         """0 where a unit is dropped, 1 / (1 − ratio) elsewhere: what nn.Dropout draws, replicate by replicate."""
-        noise = torch.empty(z.shape)
+        noise = torch.empty(z.shape)  # drawn on the processor, so that every device drops the same units
         for part, generator in zip(noise, generators, strict=True):
             part.bernoulli_(1 - self.dropout, generator=generator)
-        return noise.div_(1 - self.dropout)
+        return noise.div_(1 - self.dropout).to(z.device)
 
     @torch.no_grad()
     def predict(self, x: ArrayLike | Tensor) -> Tensor:
         """Predictions of all replicates, (replicates, m), dropout off."""
-        rows = torch.as_tensor(x, dtype=torch.float32)
+        place = next(iter(self.weights.values())).device
+        rows = torch.as_tensor(x, dtype=torch.float32).to(place)
         return self.forward(rows.expand(len(self), *rows.shape))
 
     def networks(self) -> list[MLP]:
@@ -104,15 +105,16 @@ def fit(
     recipe: Recipe | None = None,
     *,
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
+    device: str | torch.device = "auto",
     threads: int = 1,
     **changes: Any,
 ) -> Stack:
-    """Fit one network per seed to the same rows, all together, on the processor  [section 6].
+    """Fit one network per seed to the same rows, all together  [section 6].
 
     Parameters
     ----------
     x : (m, n); y : (m,)
-    hyper, recipe, threads, **changes : as for `networks.fit`
+    hyper, recipe, device, threads, **changes : as for `networks.fit`
     seeds : one per replicate, what it decides for `networks.fit`
 
     Returns
@@ -128,7 +130,9 @@ def fit(
     torch.set_num_threads(threads)
     try:
         stack, draws = _begin(x, hyper, recipe, seeds)
-        return _train(stack, draws, x, y, hyper, recipe)
+        place = mlp.pick_device(device)
+        stack.weights = {name: value.to(place) for name, value in stack.weights.items()}
+        return _train(stack, draws, x.to(place), y.to(place), hyper, recipe)
     finally:
         torch.set_num_threads(before)
 
@@ -137,8 +141,7 @@ def _begin(x: Tensor, hyper: Hyper, recipe: Recipe, seeds: Sequence[int]) -> tup
     """First weights and the division of the rows, drawn in the order in which `networks.fit` draws them."""
     networks, generators, parts = [], [], []
     for seed in seeds:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        with mlp.seeded(seed):
             networks.append(mlp.draw_weights(MLP(x.shape[1], hyper.neurons, hyper.dropout), recipe.first_weights))
             parts.append(mlp.holdout(len(x), recipe.validation))
             generators.append(torch.Generator())
@@ -153,7 +156,8 @@ def _train(stack: Stack, draws: Draws, x: Tensor, y: Tensor, hyper: Hyper, recip
     for value in stack.weights.values():
         value.requires_grad_(True)
     optimiser, scheduler = mlp.optimiser_for(stack.weights.values(), hyper, recipe, draws.learn.shape[1])
-    best, kept = torch.full((len(stack),), math.inf), _copy(stack)
+    best = torch.full((len(stack),), math.inf, device=x.device)
+    kept = _copy(stack)
     for _ in range(recipe.epochs):
         _epoch(stack, loss, draws, x, y, recipe, optimiser, scheduler)
         held = _validation(stack, loss, draws, x, y)
@@ -178,7 +182,7 @@ def _loss(y: Tensor, hyper: Hyper, recipe: Recipe) -> Loss:
     output = [Unit.of(rows, recipe.output_unit) for rows in y]
     measure = [Unit.of(rows, recipe.loss_unit).scale for rows in y]
     shift, scale = [unit.shift for unit in output], [unit.scale for unit in output]
-    units = [torch.tensor(column)[:, None] for column in (shift, scale, measure)]
+    units = [torch.tensor(column, device=y.device)[:, None] for column in (shift, scale, measure)]
     return Loss(units[0], units[1], units[2], hyper.huber)
 
 

@@ -87,6 +87,7 @@ def _chunk(
     f: Model, x: np.ndarray, reference: np.ndarray, first: int, plan: Plan, orders: int
 ) -> tuple[pd.DataFrame, ...]:
     """The three tables of the pairs `first`, `first` + 1, …; pairs with too many differing features are left out."""
+    x, reference = (to_tensor(points).cpu().numpy() for points in (x, reference))
     small = np.flatnonzero((x != reference).sum(axis=1) <= MAX_FEATURES)
     x, reference, rows = x[small], reference[small], []
     shared = list(lattices(f, x, reference, progress=False)) if len(small) else []

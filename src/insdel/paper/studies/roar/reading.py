@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from insdel.paper.networks.mlp import seeded
+
 HIDDEN, EPOCHS, BATCH, RATE = 128, 40, 256, 3e-3
 
 
@@ -49,8 +51,7 @@ def named_by_habit(train: np.ndarray, test: np.ndarray) -> float:
 
 def _reader(x: np.ndarray, mask: np.ndarray, seed: int) -> nn.Module:
     """A network with one hidden layer, fitted to which features were removed."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         n = x.shape[1]
         inner = (nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, n))
         network = nn.Sequential(nn.Linear(n, HIDDEN), nn.ReLU(), *inner)

@@ -64,6 +64,7 @@ class Plan:
     samples : of Kernel SHAP; rows with few enough differing features are exact
     ig_steps : of integrated gradients
     seed : of Kernel SHAP's samples and the random orders
+    device : of the trainings; "auto" is a GPU if there is one
     threads : cores of a training; another number rounds differently
     """
 
@@ -80,6 +81,7 @@ class Plan:
     samples: int = 1024
     ig_steps: int = 50
     seed: int = 0
+    device: str = "auto"
     threads: int = 1
 
     def __post_init__(self) -> None:
@@ -97,6 +99,11 @@ class Plan:
         if not all(0 <= share <= 1 for share in shares) or self.replicates < 1:
             raise ValueError(f"shares lie in [0, 1] and replicates ≥ 1; found {shares} and {self.replicates}.")
 
+
+    @property
+    def place(self) -> torch.device:
+        """Where the networks are."""
+        return networks.pick_device(self.device)
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -236,7 +243,7 @@ def inputs(
 
 def original(split: Split, plan: Plan, seed: int = 0) -> MLP:
     """The original training: all features, alone, by `networks.fit`."""
-    options: dict[str, Any] = {"seed": seed, "device": "cpu", "threads": plan.threads, "progress": False}
+    options: dict[str, Any] = {"seed": seed, "device": plan.device, "threads": plan.threads, "progress": False}
     return networks.fit(split.x_train, split.y_train, plan.hyper, plan.recipe, **options)
 
 
@@ -253,14 +260,15 @@ def retrain(
 ) -> np.ndarray:
     """Predictions of every replicate for the held-out rows, (replicates, m).
 
-    trained : gives the original networks, by default trained here; they are asked where nothing is removed, and by ROAD
+    trained : gives the original networks (default: trains them); they are asked where nothing is removed, and by ROAD
     """
     rows = torch.from_numpy(seen[1])
     if cell.input == "road" or (cell.input == "features" and cell.fraction == 0):
-        return np.stack([network(rows).numpy() for network in (trained() if trained else originals(split, plan))])
-    seeds = range(plan.replicates)
-    stack = stacked.fit(seen[0], split.y_train, plan.hyper, plan.recipe, seeds=seeds, threads=plan.threads)
-    return stack.predict(rows).numpy()
+        models = trained() if trained else originals(split, plan)
+        return np.stack([model(rows.to(plan.place)).cpu().numpy() for model in models])
+    where: dict[str, Any] = {"device": plan.device, "threads": plan.threads}
+    stack = stacked.fit(seen[0], split.y_train, plan.hyper, plan.recipe, seeds=range(plan.replicates), **where)
+    return stack.predict(rows).cpu().numpy()
 
 
 def scores(cell: Cell, split: Split, plan: Plan, predictions: np.ndarray) -> pd.DataFrame:
