@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -213,3 +214,13 @@ def papers_network() -> torch.nn.Module:
     for parameter in f.parameters():
         parameter.data *= 2
     return f
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[torch.device]:
+    """A CUDA device that is not there, for the length of a test."""
+    monkeypatch.syspath_prepend(str(ROOT / "tests" / "gpu"))
+    from pretend import pretended_cuda
+
+    with pretended_cuda() as device:
+        yield device

@@ -211,3 +211,4 @@ def pretended_cuda() -> Iterator[torch.device]:
             stack.enter_context(mock.patch.object(torch.cuda, name, answer))
         stack.enter_context(Moves())
         yield DEVICE
+

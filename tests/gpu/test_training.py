@@ -68,7 +68,7 @@ def test_studies_take_points_of_the_device(cuda, place) -> None:
     table = cost.cost_accuracy(model, x, reference, budgets={"lime": (25,), "deeplift": ()}, progress=False)
     assert np.isfinite(table["abc_per_feature"]).all()
     study = best_order.study(model, x, reference, ("kernel_shap", "random"), orders=20, progress=False)
-    assert np.isfinite(study.areas.select_dtypes("number")).all()
+    assert np.isfinite(study.areas.select_dtypes("number")).all(axis=None)
 
 
 @pytest.mark.parametrize("name", ["cern", "bangalore"])
