@@ -25,11 +25,8 @@ import insdel
 from insdel.attribution import Estimate, odd
 from insdel.identity import short_hash
 from insdel.paper import networks, results
-from insdel.paper.data import load
-from insdel.paper.data import split as load_split
 from insdel.paper.records.clock import Clock
-from insdel.paper.studies.experiments import INSPECTED
-from insdel.paper.studies.experiments import _pick as pick
+from insdel.paper.studies.experiments import Setting, load, pair
 from insdel.store import Store
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,13 +35,14 @@ Estimator = Callable[[Game, int, int, int], np.ndarray]  # game, players, budget
 RACES = [("cern", "counterfactual"), ("cern", "one_to_one"), ("cern", "average"),
          ("bangalore", "counterfactual"), ("bangalore", "one_to_one")]  # fmt: skip
 
+NETWORKS = {"cern": "cern_genuine_counterfactual", "bangalore": "bangalore"}  # records of networks
+
 
 @dataclass(frozen=True)
 class Size:
     """How much is raced: pairs of each kind, of which the first `few` for the peers, too; seeds; budgets.
 
     least, most : features that differ, so that there is something left to estimate, and an exact value
-    rows : events that are simulated, as many as the recorded network was trained on
     """
 
     pairs: int = 8
@@ -53,7 +51,6 @@ class Size:
     budgets: tuple[int, ...] = (64, 128, 256, 512, 1024, 2048, 4096)
     least: int = 13
     most: int = 17
-    rows: int = 100_000
 
 
 def by_shap(game: Game, d: int, budget: int, seed: int) -> np.ndarray:
@@ -102,11 +99,11 @@ def lookup(lattice: insdel.Lattice) -> Game:
     return lambda masks: values[np.atleast_2d(np.asarray(masks, dtype=bool)) @ bits]
 
 
-def lattices_of(data: str, policy: str, size: Size, source: str) -> list[insdel.Lattice]:
+def lattices_of(data: str, policy: str, size: Size) -> list[insdel.Lattice]:
     """Lattices of the recorded network, for the first held-out pairs that differ in as many features as asked for."""
-    model = networks.load(results.network("bangalore" if data == "bangalore" else f"cern_{policy}"))
-    split = load_split(load(data, source, n=size.rows if data == "cern" else None))
-    pairs = pick(policy, data, model, split.x_test[: INSPECTED[data]], split.x_train, 0)
+    model = networks.load(results.network(NETWORKS[data]))
+    setting = Setting(data, policy=policy)
+    pairs = pair(setting, load(setting), model)
     d = (pairs.x != pairs.reference).sum(axis=1)
     chosen = np.flatnonzero((size.least <= d) & (d <= size.most))[: size.pairs]
     return list(insdel.lattices(model, pairs.x[chosen], pairs.reference[chosen], progress=False))
@@ -115,18 +112,18 @@ def lattices_of(data: str, policy: str, size: Size, source: str) -> list[insdel.
 def errors(who: str, lattices: list[insdel.Lattice], budget: int, size: Size) -> Iterator[dict]:
     """Relative squared error of one contestant at one budget, by pair and seed; nothing where it cannot run."""
     raced = len(lattices) if who == "insdel" else size.few
-    for pair, lattice in enumerate(lattices[:raced]):
+    for number, lattice in enumerate(lattices[:raced]):
         exact, game = np.asarray(lattice.shapley())[list(lattice.players)], lookup(lattice)
         for seed in range(size.seeds if budget < 2**lattice.d else 0):
             start = time.perf_counter()
             try:
                 found = (by_insdel if who == "insdel" else PEERS[who])(game, lattice.d, budget, seed)
             except (ValueError, ImportError, AttributeError) as reason:  # too small a budget, or not installed
-                yield {"who": who, "budget": budget, "pair": pair, "seed": seed, "why": str(reason)[:120]}
+                yield {"who": who, "budget": budget, "pair": number, "seed": seed, "why": str(reason)[:120]}
                 return
             seconds = time.perf_counter() - start
             values = found.values if who == "insdel" else found
-            row = {"who": who, "budget": budget, "pair": pair, "seed": seed, "d": lattice.d, "seconds": seconds}
+            row = {"who": who, "budget": budget, "pair": number, "seed": seed, "d": lattice.d, "seconds": seconds}
             row["error"] = float(((values - exact) ** 2).sum() / (exact**2).sum())
             if who == "insdel":
                 row["inside"] = float((np.abs(values - exact) <= 1.96 * found.error).mean())
@@ -137,12 +134,11 @@ def race(size: Size, folder: Path | None, only: int | None = None) -> pd.DataFra
     """Race everyone at every budget; a race that was killed goes on from its last finished part."""
     parts = []
     for number, (data, policy) in enumerate(RACES[:only]):
-        source = "simulated" if data == "cern" else "auto"
         code = short_hash(Path(odd.__file__).read_bytes())
-        identity = {**asdict(size), "source": source, "data": data, "policy": policy, "code": code}
+        identity = {**asdict(size), "data": data, "policy": policy, "code": code}
         store = Store(folder and folder / f"{data}_{policy}", lambda identity=identity: identity)
         plan = [(who, budget) for budget in size.budgets for who in ("insdel", *PEERS)]
-        lattices = [] if all(map(store.has, range(len(plan)))) else lattices_of(data, policy, size, source)
+        lattices = [] if all(map(store.has, range(len(plan)))) else lattices_of(data, policy, size)
         for k, (who, budget) in enumerate(plan):
             if not store.has(k):
                 store.put(k, pd.DataFrame(list(errors(who, lattices, budget, size))))
@@ -179,7 +175,7 @@ def main() -> None:
     parser.add_argument("--only", type=int, help="the first races only, to do the work in pieces; nothing is recorded")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
-    size = Size(3, 2, 1, (64, 256), 13, 14, 2000) if arguments.quick else Size()
+    size = Size(3, 2, 1, (64, 256), 13, 14) if arguments.quick else Size()
     clock = Clock(ROOT / "build" / "records" / ("estimators_quick" if arguments.quick else "estimators"))
     table = race(size, clock.folder / "parts", arguments.only)
     if not arguments.quick and not arguments.only:
@@ -189,7 +185,7 @@ def main() -> None:
             "parameters": {**asdict(size), **versions},
             "seconds": round(clock.seconds(), 1),
         }
-        results.save("estimators", {"errors": table}, {**facts, "data": "genuine houses, simulated events"})
+        results.save("estimators", {"errors": table}, {**facts, "data": "genuine events and houses"})
 
 
 if __name__ == "__main__":

@@ -96,3 +96,17 @@ def test_growth_is_drawn_beside_doubling(bench: pd.DataFrame) -> None:
     assert list(duration.lines[0].get_ydata()) == [0.1, 1.0]
     assert list(memory.lines[0].get_xdata()) == [1, 10] and list(memory.lines[0].get_ydata()) == [51, 60]
     assert "MiB" in memory.get_ylabel()
+
+
+def test_estimators_are_drawn_where_all_have_pairs() -> None:
+    rows = [{"data": "cern", "policy": policy, "who": who, "budget": budget, "pair": pair, "error": error / budget}
+            for policy in ("average", "one_to_one") for budget in (64, 128)
+            for who, pair, error in (("insdel", 0, 1.0), ("insdel", 1, 50.0), ("shap KernelExplainer", 0, 4.0),
+                                     ("shapiq SVARM", 0, 9.0), ("shapiq OddSHAP", 0, np.nan))]  # fmt: skip
+    table = pd.DataFrame(rows)
+    figure = figures.estimator_errors(table)
+    assert [panel.get_title() for panel in figure.axes] == ["events, average", "events, one-to-one"]
+    lines = {line.get_label(): line.get_ydata() for line in figure.axes[0].lines}
+    assert np.allclose(lines["insdel"], [1 / 64, 1 / 128])  # the second pair has no rival
+    assert set(lines) == {"insdel", "shap, Kernel", "other approximators"}
+    assert np.allclose(figures.estimator_ratios(table), 4)

@@ -16,7 +16,15 @@ from insdel.paper.figures.best_order import (
     chance_tails,
 )
 from insdel.paper.figures.binary import binary_distance, binary_gain, binary_line
-from insdel.paper.figures.cost import LIMIT, bench_growth, bench_ratios, spend_areas, spend_shortfall
+from insdel.paper.figures.cost import (
+    LIMIT,
+    bench_growth,
+    bench_ratios,
+    estimator_errors,
+    estimator_ratios,
+    spend_areas,
+    spend_shortfall,
+)
 from insdel.paper.figures.data import (
     data_distributions,
     data_residuals,

@@ -67,6 +67,52 @@ def spend_shortfall(table: pd.DataFrame, titles: Mapping[str, str] | None = None
     return figure
 
 
+RIVALS = {
+    "insdel": ("insdel", "blue", "o-"),
+    "shap KernelExplainer": ("shap, Kernel", "orange", "s-"),
+    "shapiq KernelSHAP, paired": ("shapiq, Kernel, paired", "green", "D-"),
+    "shapiq kADDSHAP, order 2, paired": ("shapiq, 2-additive, paired", "pink", "^-"),
+    "shapiq kADDSHAP, order 3, paired": ("shapiq, 3-additive, paired", "yellow", "v-"),
+}
+WORST = 3.0  # relative squared errors beyond this say nothing but that a method failed
+
+
+def estimator_errors(table: pd.DataFrame) -> Figure:
+    """Relative squared error of sampled Shapley values over evaluations, a panel for each policy of each data set.
+
+    table : the record `estimators`; the thin lines are the other approximators
+    """
+    races = dict(list(_mean_errors(table).groupby(["data", "policy"], sort=False)))
+    figure, panels = panels_row(len(races), 2.5 * len(races) + 2.5, 3.4, sharey=True)
+    for panel, ((data, policy), rows) in zip(panels, races.items(), strict=True):
+        for who, line in rows[rows["error"] < WORST].groupby("who"):
+            label, color, style = RIVALS.get(str(who), ("other approximators", "grey", "-"))
+            look: dict[str, Any] = {"color": PALETTE[color], "linewidth": 0.6 if color == "grey" else 1.5}
+            panel.loglog(line["budget"], line["error"], style, markersize=4, label=label, **look)
+        name = "events" if data == "cern" else "houses"
+        panel.set(xlabel="evaluations", title=f"{name}, {policy.replace('_', '-')}")
+    panels[0].set_ylabel("relative squared error")
+    named = dict(zip(*panels[0].get_legend_handles_labels()[::-1], strict=True))
+    figure.legend(named.values(), named.keys(), loc="outside right center", fontsize="small")
+    return figure
+
+
+def _mean_errors(table: pd.DataFrame) -> pd.DataFrame:
+    """Mean error of each contestant, over the pairs that all of them have."""
+    common = table["pair"] <= table.loc[table["who"] != "insdel", "pair"].max()
+    rows = table[common & table["error"].notna()]
+    return rows.groupby(["data", "policy", "who", "budget"], sort=False, as_index=False)["error"].mean()
+
+
+def estimator_ratios(table: pd.DataFrame) -> pd.DataFrame:
+    """How many times smaller this package's error is than the smallest of all others', (races, budgets)."""
+    means, race = _mean_errors(table), ["data", "policy", "budget"]
+    ours, others = (means[(means["who"] == "insdel") == own].groupby(race, sort=False)["error"].min()
+                    for own in (True, False))  # fmt: skip
+    ratio = (others / ours).rename("ratio").reset_index()
+    return ratio.pivot_table("ratio", ["data", "policy"], "budget", sort=False)
+
+
 LIMIT = "matrix products alone"  # the benchmark's lower bound on what asking the network can cost
 
 
