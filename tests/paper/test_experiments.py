@@ -265,3 +265,26 @@ def test_means_of_runs_count_shared_points_if_they_are_told():
     known = variation.run_means(table.assign(**run), pairs.assign(**run))
     assert (known["se"] / naive["se"]).to_numpy() == pytest.approx(np.sqrt(2)) and len(known) == 6
     assert known["method"].tolist()[:3] == ["kernel_shap", "integrated_gradients", variation.DIFFERENCE]
+
+
+def test_options_of_methods_that_are_not_compared_are_left_out():
+    """Who compares Kernel SHAP alone need not know that Input × Gradient has options."""
+    from types import SimpleNamespace
+
+    experiment = SimpleNamespace(pairs=SimpleNamespace(differing=np.array([3])))
+    options = {"input_x_gradient": {"binary": [0]}, "kernel_shap": {"samples": 64}}
+    names, kept, _ = outcome.affordable(experiment, ("kernel_shap", "random"), options)
+    assert names == ("kernel_shap", "random") and kept == {"kernel_shap": {"samples": 64}}
+
+
+def test_a_damaged_network_in_the_cache_is_fitted_anew(tmp_path, monkeypatch, capsys):
+    from insdel.paper import data
+
+    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path))
+    split = data.split(data.load("bangalore", "simulated", n=100))
+    first = experiments.fitted("bangalore", split, 0, "cpu", epochs=1)
+    (path,) = (tmp_path / "models").iterdir()
+    path.write_bytes(path.read_bytes()[:100])
+    again = experiments.fitted("bangalore", split, 0, "cpu", epochs=1)
+    assert f"{path.name} in the cache is damaged" in capsys.readouterr().err
+    assert all((a == b).all() for a, b in zip(first.parameters(), again.parameters(), strict=True))
