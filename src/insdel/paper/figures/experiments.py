@@ -54,7 +54,7 @@ def experiment_coverage(covered: pd.DataFrame) -> Figure:
     looks = {"standard error": ("blue", "o", "counting shared points"), "naive error": ("orange", "s", "naive")}
     for kind, (color, marker, label) in looks.items():
         panel.plot(covered.index, covered[kind], color=PALETTE[color], marker=marker, label=label)
-    panel.set(xlabel="nominal level of the interval", ylabel="share of experiments whose interval holds the truth")
+    panel.set(xlabel="nominal level of the interval", ylabel="share of intervals that hold the truth")
     panel.legend(loc="upper left")
     return figure
 
