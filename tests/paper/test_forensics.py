@@ -150,6 +150,15 @@ def test_fingerprints_stand_beside_the_print():
     assert found.loc["not printed"]["paper"].isna().all() and found.loc["not printed"][7].item() == 3.0
 
 
+def test_ranges_hold_what_accurate_trainings_reach():
+    numbers = forensics.print_of_paper()[["policy", "mode", "method", "value"]]
+    three = [numbers.assign(value=numbers["value"] + shift, candidate=k, r2=r2)
+             for k, (shift, r2) in enumerate([(1.0, 0.99), (2.0, 0.96), (-5.0, 0.5)])]  # fmt: skip
+    found = forensics.ranges(pd.concat(three))
+    assert not found["inside"].any() and np.allclose(found["most"] - found["paper"], 2)
+    assert forensics.ranges(pd.concat(three), 0.4)["inside"].all()
+
+
 def test_the_learning_curve_is_kept_point_by_point(events, tmp_path, monkeypatch):
     curve = learning_curve.learning_curve(tmp_path, events, [(100, 0), (0, 120)], pairs=4, seen=400)
     monkeypatch.setattr(learning_curve, "point", None)  # nothing is computed again
