@@ -226,7 +226,7 @@ def test_what_chapters_say_about_pairs(case):
     crossed = best_order_tables.crossed(found.areas)
     assert list(crossed.columns) == ["insertion", "deletion", "insertion + deletion"]
     assert crossed.loc["best for deletion", "deletion"] == "100.0\u00a0±\u00a00.0"
-    assert best_order_tables.command("collisions, one-to-one") == "insdel record best_order_cern_one_to_one"
+    assert best_order_tables.command("events, one-to-one") == "insdel record best_order_cern_one_to_one"
 
 
 def test_powers_of_ten_are_written_as_such():

@@ -128,7 +128,7 @@ def test_best_orders(place, monkeypatch):
     assert about["command"] == "insdel record best_order_cern_average -p pairs 1 -p rows 300 -p epochs 1 -p orders 20"
     assert about["pairs"] == 1 and about["skipped"] == 0 and about["data"]["source"] == "simulated"
     assert about["parameters"]["threads"] == 1 and about["evaluations"] == 2**16
-    shown = best_order_tables.recorded("collisions, average")
+    shown = best_order_tables.recorded("events, average")
     assert shown is not None and "simulated" in shown.about
     assert len(shown.found.pairs) == 1 and len(areas) == len(shown.found.areas) == 13 * 3
     assert best_order_tables.recorded("houses") is None

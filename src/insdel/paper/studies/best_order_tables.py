@@ -18,9 +18,9 @@ from insdel.stats import Ends, mean, plus_minus, ratio
 
 RUNS = {
     "houses": "bangalore",
-    "collisions, counterfactual": "cern_counterfactual",
-    "collisions, one-to-one": "cern_one_to_one",
-    "collisions, average": "cern_average",
+    "events, counterfactual": "cern_counterfactual",
+    "events, one-to-one": "cern_one_to_one",
+    "events, average": "cern_average",
 }  # what a chapter calls a run → what its record is called after "best_order_"
 TITLES = {name: f"best for {'insertion + deletion' if mode == 'both' else mode}" for name, mode in BEST.items()}
 
