@@ -1,5 +1,7 @@
 """The search for the paper's photo: preparations, a resumable pass, and statistics that can be counted by hand."""
 
+import os
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -9,12 +11,16 @@ import torch
 from PIL import Image
 from torch import nn
 
+from insdel.paper import figures, results
+from insdel.paper.records import albatrosses as records
+from insdel.paper.records.run import record
 from insdel.paper.studies import images
-from insdel.paper.studies.images import albatrosses, exchange
+from insdel.paper.studies.images import albatrosses, exchange, faces, tables
 from insdel.paper.studies.images.network import SameConv2d
 from insdel.paper.studies.images.photos import crop
 
 ALBATROSS = 146
+real_data = pytest.mark.skipif(not os.environ.get("INSDEL_DATA"), reason="needs INSDEL_DATA")
 SMALL = images.Settings(baselines=2, steps=2, batch=4)
 
 
@@ -102,6 +108,20 @@ def test_the_first_pass_sees_all_and_goes_on_where_it_was_killed(folder, small, 
     assert sum(len(table) for table in after if "auc" in table) == 7 * 8
 
 
+def test_more_photos_can_be_asked_for_later(folder, small, tmp_path, monkeypatch):
+    """Three photos resized and one cropped, then all: what is finished is not computed again."""
+    todo, own = albatrosses.items(albatrosses.photos(folder)), network()
+    numbers = albatrosses.first_numbers(todo, {"resized": 3, "cropped": 1})
+    assert [todo[number].preparation for number in numbers].count("resized") == 3 and len(numbers) == 4
+    few = list(albatrosses.first_pass(own, todo, tmp_path / "kept", SMALL, 64, numbers))
+    looks, real = [], albatrosses.look
+    monkeypatch.setattr(albatrosses, "look", lambda *given: looks.append(given) or real(*given))
+    every = list(albatrosses.first_pass(own, todo, tmp_path / "kept", SMALL, 64))
+    assert len(few) == 4 and len(every) == 8 and len(looks) == 4
+    for number, table in zip(numbers, few, strict=True):
+        pd.testing.assert_frame_equal(table, every[number])
+
+
 def test_another_pass_does_not_mix_with_what_is_kept(folder, small, tmp_path):
     todo = albatrosses.items(albatrosses.photos(folder))
     next(albatrosses.first_pass(network(), todo, tmp_path / "kept", SMALL, 64))
@@ -129,6 +149,85 @@ def test_full_size_and_changes_name_their_photos(folder, small, tmp_path, monkey
     same = areas.pivot_table(index="photo", columns=["reference", "mode"], values="auc")
     np.testing.assert_array_equal(auc.loc["nothing"], same.iloc[0])
     assert not np.array_equal(auc.loc["scale of the noise"], auc.loc["nothing"])
+
+
+def test_the_runs_write_numbers_and_can_be_repeated(folder, small, tmp_path, monkeypatch):
+    """All runs on made-up photos, twice: the second time no gradient is computed."""
+    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
+    for module in (records, albatrosses):
+        monkeypatch.setattr(module, "load", lambda name: network())
+    found = albatrosses.photos(folder)
+    monkeypatch.setattr(albatrosses, "photos", lambda: found)
+    for name in ("FIRST", "FULL", "USUAL"):
+        monkeypatch.setattr(records, name, SMALL)
+        monkeypatch.setattr(records, f"{name}_STEP", 64)
+    monkeypatch.setattr(albatrosses.change_pass, "__defaults__", ((albatrosses.Change("nothing", "", SMALL, 64),),))
+    monkeypatch.setattr(albatrosses.first_pass, "__defaults__", (SMALL, 64, None))
+    monkeypatch.setattr(faces, "boxes", lambda key: {"face": faces.Box(0, 0, 4, 4)})
+    for _ in range(2):
+        for run in records.RUNS:
+            record(run, say=lambda line: None)
+        tables = {
+            (name, table): results.load(name, table)[0] for name in results.names() for table in results.tables(name)
+        }
+        assert {name: len(table) for name, table in tables.items()} == {
+            ("images_albatrosses", "areas"): 7 * 8, ("images_albatrosses", "photos"): 8,
+            ("images_changes", "areas"): 8, ("images_nearest", "areas"): 7 * 8,
+            ("images_nearest", "curves"): 7 * 8 * 5, ("images_nearest", "faces"): 7 * 3,
+        }  # fmt: skip
+        monkeypatch.setattr("insdel.paper.studies.images.saliency.path_parts", None)  # would fail if it were called
+    assert results.about("images_albatrosses")["data"]["photos"] == 4
+
+
+def test_a_photo_without_boxes_says_so():
+    with pytest.raises(KeyError, match="no boxes were drawn on Made_Up_0, resized"):
+        faces.boxes(("Made_Up_0", "resized"))
+
+
+# --- tables and faces
+
+
+def test_shares_in_a_box_by_hand():
+    """The hundred highest scores fill the first ten rows of ten columns; a box holds half of them."""
+    scores = np.zeros((20, 50))
+    scores[:10, :10] = 1 + np.arange(100).reshape(10, 10)
+    found = faces.shares_inside(scores, {"face": faces.Box(left=0, top=5, right=20, bottom=10)})
+    by_share = found.set_index("share")["inside"]
+    assert found["area"].tolist() == [0.1] * 3
+    assert by_share[0.01] == 1.0  # the ten highest are the tenth row
+    assert by_share[0.05] == 1.0 and by_share[0.2] == 50 / 200  # ties keep the pixels' order: row after row
+
+
+def test_names_of_photos_keep_their_numbers():
+    assert tables.short("Black_Footed_Albatross_0040_796066") == "Black-footed 0040_796066"
+    assert tables.short("Sooty_Albatross_0006_796390") == "Sooty 0006_796390"
+
+
+def test_the_nearest_table_begins_with_the_paper_in_both_readings():
+    found = tables.nearest_table(made_up([0.5, 0.2]))
+    assert found.index.tolist()[:2] == ["the paper, as printed", "the paper, exchanged"]
+    assert found["blurred"].tolist()[:3] == ["0.981 / 0.740", "0.740 / 0.981", "0.400 / 0.600"]
+    assert found["distance, exchanged"].tolist()[0] == ""
+
+
+def test_changes_are_measured_from_the_usual_settings():
+    usual = made_up([0.2, 0.3]).drop(columns="preparation").assign(what="nothing", value="usual")
+    more = usual.assign(what="baselines", value="300", auc=usual["auc"] + 0.1 * (usual["photo"] == "p1"))
+    found = tables.change_table(pd.concat([usual, more]))
+    assert found.loc[("nothing", "usual"), "largest change"] == "0.000"
+    assert found.loc[("baselines", "300"), "mean change"] == "0.050"
+    assert found.loc[("baselines", "300"), "largest change"] == "0.100"
+    assert found.loc[("baselines", "300"), "mean"] == "0.450 / 0.700"
+
+
+def test_the_figure_has_every_photo_and_both_readings_of_the_paper():
+    areas = pd.concat([made_up([0.2, 0.3, 0.4]), made_up([0.1, 0.2], "cropped")])
+    figure = figures.image_photos(areas, {name: exchange.printed(name) for name in exchange.READINGS})
+    for axes, reference in zip(figure.axes, exchange.printed().index, strict=True):
+        lines = {line.get_label(): line.get_xydata() for line in axes.lines}
+        assert len(lines["resized"]) == 3 and len(lines["cropped"]) == 2
+        for reading in exchange.READINGS:
+            assert lines[f"paper, {reading}"].tolist() == [exchange.printed(reading).loc[reference].tolist()]
 
 
 # --- the statistics
@@ -174,6 +273,10 @@ def test_the_verdict_needs_both_statistics_and_both_preparations():
     assert exchange.is_exchanged(found)
     assert found["photos"].tolist() == [40] * 4 and (found["reversed_in_all"] == 0).all()
     assert not exchange.is_exchanged(found.assign(gain_p=found["gain_p"].where(found["preparation"] == "resized", 0.2)))
+    assert exchange.is_refuted(found)
+    strange = found["strangeness_p"].where(found["reading"] == "as printed", 0.01)  # unlike them exchanged, too
+    assert exchange.is_refuted(found.assign(strangeness_p=strange))
+    assert not exchange.is_exchanged(found.assign(strangeness_p=strange))
     few = pd.DataFrame(near)[lambda rows: rows["photo"].isin(["p1", "p2", "p3"])]
     assert not exchange.is_exchanged(exchange.verdict(few))  # four tables cannot have a p-value below 0.05
 
@@ -184,3 +287,9 @@ def test_the_nearest_are_nearest_in_either_reading():
     assert set(found["photo"]) == {"p0", "p1"}
     assert found.set_index("photo").loc["p1", "reversed"] == 4
     assert found[["as printed", "exchanged"]].min(axis=1).is_monotonic_increasing
+
+
+@real_data
+def test_all_albatrosses_of_the_collection_are_there():
+    found = [path.stem.split("_Albatross")[0] for path in albatrosses.photos()]
+    assert dict(Counter(found)) == albatrosses.SPECIES

@@ -11,10 +11,6 @@ from scipy.ndimage import gaussian_filter
 from torch import nn
 
 import insdel
-from insdel.paper import results
-from insdel.paper.records.images import find_photo
-from insdel.paper.records.registry import RUNS
-from insdel.paper.records.run import record
 from insdel.paper.studies import images
 from insdel.paper.studies.images import saliency, study, walk
 from insdel.paper.studies.images.network import SameConv2d
@@ -231,6 +227,14 @@ def test_one_baseline_is_captums_layer_integrated_gradients():
     np.testing.assert_allclose(found, expected.detach(), atol=1e-8)  # captum has its points in single precision
 
 
+def test_the_first_outputs_are_the_convolutions_and_the_rest_is_not_run():
+    network, x, calls = tiny(), picture(), []
+    network.body[-1].register_forward_hook(lambda *_: calls.append(1))
+    found = saliency.first_outputs(network, x[None])
+    assert not calls and not network.body[0]._forward_hooks
+    torch.testing.assert_close(found, network.body[0]((x[None] - network.mean) / network.std))
+
+
 def test_shifted_points_cover_the_path_as_one_fine_rule_would():
     """∂/∂x of a steep step: two points on each of 50 paths miss far less than the same two points 50 times."""
     steep, start, end = (
@@ -266,8 +270,8 @@ def test_too_few_steps_show_in_the_gap():
 def test_a_run_goes_on_where_it_was_killed(tmp_path, monkeypatch):
     few = images.Settings(baselines=3, steps=4, checkpoint=tmp_path)
     whole = images.saliency_map("layer", tiny(), 0, picture(), few)
-    assert len(list(tmp_path.glob("*.npy"))) == 3
-    next(tmp_path.glob("*_00001.npy")).unlink()
+    assert len(list(tmp_path.glob("*.npz"))) == 3
+    next(tmp_path.glob("*_00001.npz")).unlink()
     calls = []
     plain = saliency.layer_parts
     monkeypatch.setattr(saliency, "layer_parts", _counted(plain, calls))
@@ -355,28 +359,6 @@ def test_a_study_is_tidy_and_resumes(tmp_path):
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")} == files
     study.study(network, 1, x, ["random"], ["black"], few, step=50)
     assert len(list(tmp_path.iterdir())) == 2  # another class has a folder of its own
-
-
-def test_a_recorded_study(tmp_path, monkeypatch):
-    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
-    changes = {"photo": "coffee", "network": "lite0", "label": "espresso", "maps": "random", "references": "black", "step": "25088"}
-    path = record(RUNS["images_albatross"], changes)
-    monkeypatch.setenv("INSDEL_RESULTS", str(path.parent))
-    areas, about = results.load("images_albatross")
-    curves, _ = results.load("images_albatross", "curves")
-    assert len(areas) == 2 and curves["changed"].tolist() == [0, 25088, 50176] * 2
-    assert areas["start"].iloc[0] >= 0.9
-    assert about["parameters"]["label"] == "espresso" and about["data"]["file"] == "coffee"
-    assert str(tmp_path) not in str(about) and "-p photo coffee" in about["command"]
-
-
-def test_the_recorded_photo_is_looked_for_in_the_data(tmp_path, monkeypatch):
-    monkeypatch.setenv("INSDEL_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match="Albatross"):
-        record(RUNS["images_albatross"])
-    (tmp_path / "images").mkdir()
-    (tmp_path / "images" / "bird.jpg").touch()
-    assert find_photo("bird.jpg") == tmp_path / "images" / "bird.jpg" and find_photo("cat") == "cat"
 
 
 # --- speed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from insdel.paper.claims.verdict import CANNOT, HOLDS, NOT, PART, UNDECIDED
+from insdel.paper.claims.verdict import HOLDS, NOT, PART, UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,7 @@ HEADLINES: tuple[tuple[str, dict[str, str]], ...] = (
      "at once. On the events they are hardly better than random removal; redundant columns are a part of the reason. "
      "Signed orders lose little because *which* features are gone tells the network about the target.",
      {"roar-straight": NOT, "roar-signed": NOT, "roar-expected": HOLDS, "roar-redundancy": PART}),
-    ("The table about the photo cannot be decided: in all of its rows deletion is above insertion, which is below "
-     "chance.", {"image-table": CANNOT}),
+    ("**The table about the photo cannot be as printed.** No albatross of CUB that was looked at has deletion above "
+     "insertion in all four rows. With its columns exchanged it is much nearer to the tables of the photos.",
+     {"image-table": NOT}),
 )  # fmt: skip

@@ -47,7 +47,6 @@ from insdel.paper.figures.images import (
     image_curves,
     image_example,
     image_frames,
-    image_gains,
     image_maps,
     image_photos,
     image_references,

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from insdel.plots import COLORS, PALETTE, panels_row
+from insdel.plots import PALETTE, panels_row
 
 
 def _picture(axes: Axes, image: Any, title: str = "") -> None:
@@ -115,24 +115,6 @@ def image_maps(maps: Mapping[str, ArrayLike]) -> Figure:
     return figure
 
 
-def image_gains(gains: pd.DataFrame) -> Figure:
-    """Insertion minus deletion AUC: right of zero is better than a random order is on average.
-
-    gains : rows are references, one column per series
-    """
-    figure, [axes] = panels_row(1, 7.4, 0.55 * len(gains) + 1.6)
-    places = np.arange(len(gains))[::-1]
-    for name, color, marker in zip(gains.columns, COLORS * len(gains.columns), "osD^vPX*" * 9, strict=False):
-        axes.plot(gains[name], places, marker, color=color, label=name, ms=8, alpha=0.85)
-    axes.axvline(0, color=PALETTE["grey"], linestyle="--")
-    axes.set_yticks(places, gains.index)
-    axes.set_ylim(-0.6, len(gains) - 0.4)
-    axes.set_xlabel("insertion AUC − deletion AUC")
-    axes.grid(axis="y", alpha=0.3)
-    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-    return figure
-
-
 def image_photos(areas: pd.DataFrame, readings: Mapping[str, pd.DataFrame]) -> Figure:
     """Insertion against deletion AUC, a panel per reference, a dot per photo; on the diagonal the tests are equal.
 
@@ -155,5 +137,5 @@ def image_photos(areas: pd.DataFrame, readings: Mapping[str, pd.DataFrame]) -> F
         axes.set_aspect("equal")
     panels[0].set_ylabel("insertion AUC")
     figure.supxlabel("deletion AUC", fontsize="medium")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower right", ncols=4, fontsize="small")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize="small")
     return figure

@@ -17,14 +17,13 @@ from insdel.paper.records import (
     cost,
     data_facts,
     forensics,
-    images,
     manifold,
     roar,
 )
 from insdel.paper.records.run import Run, Say, record
 
 ROOMS = (
-    data_facts, comparisons, best_order, binary_ig, manifold, cost, asymmetry, forensics, roar, images, albatrosses
+    data_facts, comparisons, best_order, binary_ig, manifold, cost, asymmetry, forensics, roar, albatrosses
 )  # fmt: skip
 RUNS: dict[str, Run] = {run.name: run for room in ROOMS for run in room.RUNS}
 # made by other programs

@@ -5,14 +5,14 @@ photo, nor a part of one, is written anywhere; the records hold numbers. A run t
 
 first    every photo in both preparations, few baselines, coarse steps, where the network says albatross
 nearest  the ten that are nearest to the printed table in either reading, with the paper's 300 baselines
-         (chosen from the nearest 25 of the first pass by a second one with 30)
-changes  what baselines, their scale, the network and the steps change, on three photos fixed beforehand
+changes  what baselines, their scale, the network and the steps change, on the nearest of them
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,18 +30,15 @@ from insdel.paper.studies.images.weights import load
 from insdel.store import Store
 
 PREPARATIONS: dict[str, int | None] = {"resized": 256, "cropped": None}  # pixels of the shorter side, before the crop
+SPECIES = {"Black_Footed": 60, "Laysan": 60, "Sooty": 58}  # photos of each in CUB-200-2011
 REFERENCES = tuple(exchange.printed().index)
 FIRST = Settings(baselines=6, steps=5, batch=5)
 FIRST_STEP = 3584
-SECOND = Settings(baselines=30, steps=5, batch=5)
-SECOND_STEP = 1792
-SHORTLIST = 25
-FULL = Settings(baselines=300, steps=5, batch=5)
-FULL_STEP = 224
+FULL = Settings(baselines=300, steps=1, batch=4)
+FULL_STEP = 1792
 NEAREST = 10
-USUAL = Settings(baselines=30, steps=5, batch=5)  # of the changes, one at a time
-USUAL_STEP = 448
-CHANGED = ("Laysan_Albatross_0059_488", "Sooty_Albatross_0058_796360", "Sooty_Albatross_0004_796366")
+USUAL = replace(FULL, baselines=30)  # of the changes, one at a time
+USUAL_STEP = FULL_STEP
 
 
 @dataclass(frozen=True)
@@ -62,9 +59,9 @@ CHANGES = (
     Change("baselines", "30 others", replace(USUAL, seed=1000)),
     Change("scale of the noise", "½", replace(USUAL, scale=0.5)),
     Change("scale of the noise", "2", replace(USUAL, scale=2.0)),
-    Change("points on each path", "20", replace(USUAL, steps=20)),
-    Change("pixels per step", "224", step=224),
-    Change("pixels per step", "2048", step=2048),
+    Change("points on each path", "10", replace(USUAL, steps=10)),
+    Change("pixels per step", "448", step=448),
+    Change("pixels per step", "3584", step=3584),
     Change("network", "Lite0", network="lite0"),
 )
 
@@ -79,6 +76,11 @@ class Item:
     def image(self, size: int = 224) -> Tensor:
         """What the network sees, (3, size, size) in [0, 1]; ValueError where the photo is too small."""
         return to_tensor(crop(open_photo(self.path).picture, PREPARATIONS[self.preparation], size))
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Photo and preparation."""
+        return self.path.stem, self.preparation
 
     @property
     def names(self) -> dict[str, str]:
@@ -124,13 +126,33 @@ def look(network: Classifier, item: Item, label: int) -> dict[str, object]:
     return facts | {"probability": float(says[label]), "first": class_names()[int(says.argmax())]}
 
 
+def first_numbers(todo: Sequence[Item], photos: Mapping[str, int]) -> list[int]:
+    """Places in `todo` of the first so many photos of each preparation: {preparation: photos}."""
+    seen: Counter[str] = Counter()
+    numbers = []
+    for number, item in enumerate(todo):
+        if seen[item.preparation] < photos[item.preparation]:
+            numbers.append(number)
+        seen[item.preparation] += 1
+    return numbers
+
+
 def first_pass(
-    network: Classifier, todo: Sequence[Item], folder: Path, settings: Settings = FIRST, step: int = FIRST_STEP
+    network: Classifier,
+    todo: Sequence[Item],
+    folder: Path,
+    settings: Settings = FIRST,
+    step: int = FIRST_STEP,
+    numbers: Sequence[int] | None = None,
 ) -> Iterator[pd.DataFrame]:
-    """Areas of each item, one table at a time; a single row without areas where the network sees no albatross."""
+    """Areas of each item, one table at a time; a single row without areas where the network sees no albatross.
+
+    numbers : places in `todo` of the items that are walked (default: all); more can be asked for later
+    """
     label = find_class("albatross")
     store = Store(folder, lambda: identity(network, todo, settings, step))
-    for number, item in enumerate(todo):
+    for number in range(len(todo)) if numbers is None else numbers:
+        item = todo[number]
         if not store.has(number):
             facts = look(network, item, label)
             table = pd.DataFrame([facts])
@@ -199,5 +221,5 @@ def identity(network: Classifier, todo: Sequence[Item], settings: Settings, step
 
 def pick(todo: Sequence[Item], rows: pd.DataFrame) -> list[Item]:
     """The items that a table names, in its order."""
-    by_name = {(item.path.stem, item.preparation): item for item in todo}
+    by_name = {item.key: item for item in todo}
     return [by_name[row.photo, row.preparation] for row in rows.itertuples()]

@@ -101,6 +101,12 @@ def verdict(areas: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def is_refuted(found: pd.DataFrame) -> bool:
+    """Whether the table as printed is unlike those of the photos: the half of the rule that is about the print."""
+    as_printed = found.loc[found["reading"] == "as printed", ["gain_p", "strangeness_p"]]
+    return bool((as_printed < LIMIT).all(axis=None))
+
+
 def is_exchanged(found: pd.DataFrame) -> bool:
     """Whether the statistics of `verdict` say so, by the rule above."""
     smaller = found[["gain_p", "strangeness_p"]] < LIMIT

@@ -32,6 +32,28 @@ class Box:
         return inside
 
 
+# photo and preparation → face, bird
+BOXES: dict[tuple[str, str], tuple[Box, Box]] = {
+    ("Sooty_Albatross_0006_796390", "resized"): (Box(82, 96, 112, 118), Box(82, 0, 194, 224)),
+    ("Laysan_Albatross_0065_809", "resized"): (Box(176, 48, 224, 106), Box(0, 39, 224, 224)),
+    ("Laysan_Albatross_0059_488", "resized"): (Box(84, 35, 121, 60), Box(0, 31, 183, 180)),
+    ("Sooty_Albatross_0058_796360", "resized"): (Box(163, 55, 197, 91), Box(0, 0, 197, 224)),
+    ("Laysan_Albatross_0100_735", "cropped"): (Box(129, 85, 165, 104), Box(0, 12, 165, 224)),
+    ("Sooty_Albatross_0004_796366", "cropped"): (Box(4, 70, 46, 102), Box(0, 0, 223, 224)),
+    ("Sooty_Albatross_0077_1080", "cropped"): (Box(66, 86, 96, 122), Box(0, 65, 224, 154)),
+    ("Laysan_Albatross_0034_628", "cropped"): (Box(60, 14, 112, 64), Box(60, 8, 224, 224)),
+    ("Laysan_Albatross_0037_699", "cropped"): (Box(150, 103, 185, 134), Box(27, 0, 198, 224)),
+    ("Laysan_Albatross_0004_930", "resized"): (Box(114, 60, 182, 107), Box(27, 48, 182, 198)),
+}
+
+
+def boxes(key: tuple[str, str]) -> dict[str, Box]:
+    """The boxes of a photo in a preparation; KeyError with what to do where none was drawn."""
+    if key not in BOXES:
+        raise KeyError(f"no boxes were drawn on {key[0]}, {key[1]}. Draw a face and a bird, and add them to BOXES.")
+    return dict(zip(("face", "bird"), BOXES[key], strict=True))
+
+
 def shares_inside(scores: ArrayLike, boxes: dict[str, Box]) -> pd.DataFrame:
     """How much of the most salient pixels lies in each box.
 

@@ -88,16 +88,32 @@ def layer_parts(
 
     image, baseline : (3, height, width) → (rows, columns) of that layer
     """
-    seen: list[Tensor] = []
-    with torch.no_grad(), _hooked(network.first, lambda module, given, outputs: seen.append(outputs)):
-        network(torch.stack([baseline, image]))
-    start, end = seen[0]
+    start, end = first_outputs(network, torch.stack([baseline, image]))
 
     def value(outputs: Tensor) -> Tensor:
         with _hooked(network.first, lambda *_: outputs):
             return network(image.expand(len(outputs), -1, -1, -1))[:, label]
 
     return path_parts(value, start, end, settings, index)
+
+
+class _Outputs(Exception):
+    """Outputs of a layer, thrown past all that follows it."""
+
+
+def first_outputs(network: Classifier, images: Tensor) -> Tensor:
+    """What the first convolution makes of images; the rest of the network is not run."""
+
+    def stop(module: nn.Module, given: Any, outputs: Tensor) -> None:
+        raise _Outputs(outputs)
+
+    try:
+        with torch.no_grad(), _hooked(network.first, stop):
+            network(images)
+    except _Outputs as seen:
+        outputs: Tensor = seen.args[0]
+        return outputs
+    raise ValueError(f"the first convolution of {network.source} is never called. Choose another method, such as rise.")
 
 
 @contextmanager
@@ -155,30 +171,34 @@ def _average(parts: Parts, network: Classifier, label: int, image: Tensor, setti
     """Average over the baselines, and how much the sum exceeds f(x) − mean f(baseline)."""
     if settings.baselines < 1:
         raise ValueError(f"baselines must be at least 1, but it is {settings.baselines}.")
-    f, total = network.probability(label), torch.zeros(()).double()
-    with torch.no_grad():
-        change = settings.baselines * float(f(image[None]))
+    total, change = torch.zeros(()).double(), settings.baselines * _value(network, label, image)
     for index in tqdm(range(settings.baselines), unit=" baselines", disable=progress_off(settings.progress)):
         baseline = noise(1, image, network, settings.seed + index, settings.scale)[0]
-        total = total + _kept(parts, index, network, label, image, baseline, settings)
-        with torch.no_grad():
-            change -= float(f(baseline[None]))
+        found, value = _kept(parts, index, network, label, image, baseline, settings)
+        total, change = total + found, change - value
     return total / settings.baselines, (float(total.sum()) - change) / settings.baselines
+
+
+def _value(network: Classifier, label: int, image: Tensor) -> float:
+    with torch.no_grad():
+        return float(network(image[None])[0, label])
 
 
 def _kept(
     parts: Parts, index: int, network: Classifier, label: int, image: Tensor, baseline: Tensor, settings: Settings
-) -> Tensor:
-    """Compute one baseline's parts, or read them if the checkpoint folder has them."""
+) -> tuple[Tensor, float]:
+    """Compute one baseline's parts and probability, or read them if the checkpoint folder has them."""
     if settings.checkpoint is None:
-        return parts(network, label, image, baseline, settings, index)
-    path = settings.checkpoint / f"{parts.__name__.strip('_')}_{settings.seed + index:05d}.npy"
+        return parts(network, label, image, baseline, settings, index), _value(network, label, baseline)
+    path = settings.checkpoint / f"{parts.__name__.strip('_')}_{settings.seed}_{index:05d}.npz"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".part.npy")
-        np.save(partial, parts(network, label, image, baseline, settings, index).numpy())
+        partial = path.with_suffix(".part.npz")
+        found = parts(network, label, image, baseline, settings, index)
+        np.savez(partial, parts=found.numpy(), value=_value(network, label, baseline))
         partial.replace(path)
-    return torch.from_numpy(np.load(path))
+    with np.load(path) as kept:
+        return torch.from_numpy(kept["parts"]), float(kept["value"])
 
 
 def gradient(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:

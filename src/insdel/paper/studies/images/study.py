@@ -36,7 +36,7 @@ def study(
     areas : map, reference, mode, auc, abc, start, end, gap (of completeness)
     curves : map, reference, mode, changed, fraction, value
     """
-    settings = _own_folder(settings or Settings(), network, label, image)
+    settings = own_folder(settings or Settings(), network, label, image)
     areas, curves = [], []
     for method in maps:
         found = saliency_map(method, network, label, image, settings)
@@ -47,7 +47,7 @@ def study(
     return pd.concat(areas, ignore_index=True), pd.concat(curves, ignore_index=True)
 
 
-def _own_folder(settings: Settings, network: Classifier, label: int, image: Tensor) -> Settings:
+def own_folder(settings: Settings, network: Classifier, label: int, image: Tensor) -> Settings:
     """Let the checkpoint be a folder that belongs to this network, class, image and rule alone."""
     if settings.checkpoint is None:
         return settings
