@@ -8,19 +8,20 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, insdel
 
-from insdel.book.cli import _clone, main
+from insdel.book.chapters import clone
+from insdel.book.cli import main
 
 
 def test_the_clone_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    assert _clone() == ROOT
+    assert clone() == ROOT
     assert main(["run", "your_own", "--list"]) == 0
     assert "csv = None" in capsys.readouterr().out
 
 
 def test_a_clone_around_the_current_folder_comes_first(tiny_book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tiny_book / "book")
-    assert _clone() == tiny_book
+    assert clone() == tiny_book
 
 
 HOUSES = "<<<<<<< HEAD\nPrice,Area\n=======\n"

@@ -137,7 +137,7 @@ def test_ipython_shows_the_text_and_no_traceback() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(clumsy, "clumsy"), ("insertion", "'insertion'"), (np.pi, "3.14159"), ([], "[]"), (np.eye(2), "[[1, 0], [0, 1]]"),
+    [pytest.param(clumsy, "clumsy", id="function"), ("insertion", "'insertion'"), (np.pi, "3.14159"), ([], "[]"), (np.eye(2), "[[1, 0], [0, 1]]"),
      (True, "True"), (np.zeros((3, 9)), "array of shape (3, 9)")],
     ids=str,
 )  # fmt: skip
