@@ -11,7 +11,7 @@ from insdel.book.chapters import Chapter, list_chapters
 
 WIDTH, LINES = 78, 25
 FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell", "parameters"}
-TO_DO = {"11_bangalore", "12_cern", "13_images", "20_spend", "21_your_own"}  # a chapter leaves this list when it fits
+TO_DO = {"11_bangalore", "12_cern", "20_spend", "21_your_own"}  # a chapter leaves this list when it fits
 CHAPTERS = [chapter for chapter in list_chapters(ROOT) if chapter.name not in TO_DO]
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
 
