@@ -91,9 +91,9 @@ class Search:
         """What each subset, (m, d), adds to the area, (m,); the reverse order visits the complements."""
         asked = np.concatenate([masks, ~masks]) if self.mode == "both" else masks
         distinct, back = np.unique(asked, axis=0, return_inverse=True)
-        found = coalition_values(self.f, self.group, torch.from_numpy(distinct)[None], self.chunk, False)
+        result = coalition_values(self.f, self.group, torch.from_numpy(distinct)[None], self.chunk, False)
         self.evaluations += len(distinct)
-        values = found[0].cpu().numpy()[back.reshape(-1)]
+        values = result[0].cpu().numpy()[back.reshape(-1)]
         if self.mode == "both":
             return values[: len(masks)] - values[len(masks) :]
         return values if self.mode == "insertion" else -values
@@ -166,6 +166,6 @@ def _next(search: Search, beam: Beam, width: int, promised: float) -> tuple[Beam
     distinct = numbered.best_of_each().orders[:, 0]
     ranks = np.argsort(-hopes[:, distinct], axis=1, kind="stable")
     _, first = np.unique(ranks.T.reshape(-1), return_index=True)  # the views choose in turn
-    chosen, left = np.split(distinct[np.argsort(first)], [width])
-    kept = following.take(chosen).with_lingering(len(search.unchanged)).best_of_each()
-    return kept, max(promised, float(hopes[0, left].max(initial=-np.inf)))
+    choice, left = np.split(distinct[np.argsort(first)], [width])
+    remaining = following.take(choice).with_lingering(len(search.unchanged)).best_of_each()
+    return remaining, max(promised, float(hopes[0, left].max(initial=-np.inf)))

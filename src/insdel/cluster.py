@@ -39,13 +39,13 @@ def on_cluster(
             finished, lost = _sorted_out(client, list(waiting))
             for future in finished:
                 try:
-                    found = future.result(timeout=PATIENCE)
+                    result = future.result(timeout=PATIENCE)
                 except TimeoutError:
                     if future.status == "error":  # the task itself ran into a time limit
                         raise
                     lost.append(future)  # finished, but the worker that had the result is gone
                 else:
-                    yield waiting.pop(future)[0], found
+                    yield waiting.pop(future)[0], result
             for future in lost:
                 part, losses = waiting.pop(future)
                 _check_losses(losses + 1)
@@ -101,8 +101,8 @@ class Parcel:
 
     def unpack(self) -> nn.Module:
         """Return the module, on a device of that kind if this machine has one."""
-        there = self.device == "cuda" and torch.cuda.is_available()
-        return copy.deepcopy(self.module).to(self.device) if there else self.module
+        present = self.device == "cuda" and torch.cuda.is_available()
+        return copy.deepcopy(self.module).to(self.device) if present else self.module
 
 
 def packed(f: Model) -> Model:

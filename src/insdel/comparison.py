@@ -91,8 +91,8 @@ def compare(
     """
     points, references = _arrays(x, reference)
     check_fitted_names(f, feature_names(x))
-    chosen = {method: resolve(given, x, points.shape[1]) for method, given in (options or {}).items()}
-    plan = Plan(tuple(methods), tuple(modes), chosen, seed)
+    choice = {method: resolve(given, x, points.shape[1]) for method, given in (options or {}).items()}
+    plan = Plan(tuple(methods), tuple(modes), choice, seed)
     starts = range(0, len(points), _positive(chunk))
     store = Store(checkpoint, lambda: identity(f, points, references, **vars(plan), chunk=chunk))
     sent = f if scheduler is None else packed(f)

@@ -54,19 +54,19 @@ def _number(value: Any) -> Any:
 
 def _check_kind(values: Points, array: Array, name: str) -> None:
     """Refuse what would be cut or misread in silence: masks, complex numbers, more than 64 bits, records."""
-    found = None
+    result = None
     if isinstance(values, np.ma.MaskedArray):
-        found = "a masked array, whose mask would be lost. Fill its gaps, or drop these rows"
+        result = "a masked array, whose mask would be lost. Fill its gaps, or drop these rows"
     elif isinstance(array, Tensor) and array.layout is not torch.strided:
-        found = f"a sparse tensor ({array.layout}). Pass x.to_dense()"
+        result = f"a sparse tensor ({array.layout}). Pass x.to_dense()"
     elif array.is_complex() if isinstance(array, Tensor) else array.dtype.kind == "c":
-        found = f"made of complex numbers ({array.dtype}). Pass real and imaginary parts as features of their own"
+        result = f"made of complex numbers ({array.dtype}). Pass real and imaginary parts as features of their own"
     elif isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.dtype.itemsize > 8:
-        found = f"of type {array.dtype}, which no model computes in. Pass {name}.astype(float)"
+        result = f"of type {array.dtype}, which no model computes in. Pass {name}.astype(float)"
     elif isinstance(array, np.ndarray) and array.dtype.kind == "V":
-        found = "a structured array. Pass its fields as the columns of a matrix"
-    if found:
-        raise UserTypeError(f"{name} must hold plain numbers of at most 64 bits, but it is {found}.")
+        result = "a structured array. Pass its fields as the columns of a matrix"
+    if result:
+        raise UserTypeError(f"{name} must hold plain numbers of at most 64 bits, but it is {result}.")
 
 
 def _finite(array: np.ndarray) -> np.ndarray:

@@ -122,8 +122,8 @@ def _chain(f: nn.Module) -> nn.Sequential | None:
         inner = _chain(f.model)
         return None if inner is None else nn.Sequential(*inner, f.selection)
     lines = type(f).__mro__
-    forward, told = (next((k for k, c in enumerate(lines) if name in vars(c)), None) for name in ("forward", METHOD))
-    if forward is None or told is None or told > forward:  # a subclass has a forward that its parent does not know of
+    forward, text = (next((k for k, c in enumerate(lines) if name in vars(c)), None) for name in ("forward", METHOD))
+    if forward is None or text is None or text > forward:  # a subclass has a forward that its parent does not know of
         return None
     chain = getattr(f, METHOD)()
     return chain if type(chain) is nn.Sequential else None

@@ -52,10 +52,10 @@ def identity(f: Model, x: Points, reference: Points, *, code: Sequence[str | Pat
 
 def model_identity(f: Model, x: Points, reference: Points) -> Plain:
     """A module by its layers, their attributes, all weights and buffers; any f by what it predicts at hybrids."""
-    found: Plain = {"kind": "function"}
+    result: Plain = {"kind": "function"}
     if isinstance(f, nn.Module):
-        found = {"kind": name_of(type(f)), **_module(f)}
-    return {**found, "predictions": _predictions(f, Pairs.of(x, reference))}
+        result = {"kind": name_of(type(f)), **_module(f)}
+    return {**result, "predictions": _predictions(f, Pairs.of(x, reference))}
 
 
 def _module(f: nn.Module, within: tuple[int, ...] = ()) -> Plain:
@@ -92,8 +92,8 @@ def _predictions(f: Model, pairs: Pairs) -> Plain:
         pair, which = rows // masks.shape[1], rows % masks.shape[1]
         return pair, masks[pair.cpu(), which.cpu()].to(rows.device)
 
-    found = hybrid_values(f, pairs, masks.shape[0] * masks.shape[1], select, progress=False)
-    values = np.concatenate([part.cpu().numpy() for part in found])
+    result = hybrid_values(f, pairs, masks.shape[0] * masks.shape[1], select, progress=False)
+    values = np.concatenate([part.cpu().numpy() for part in result])
     weights = generator.standard_normal((SUMS, len(values))) / np.sqrt(len(values))
     single = bool((values.astype(np.float32) == values).all())
     unit = float(np.finfo(np.float32 if single else np.float64).eps)

@@ -190,8 +190,8 @@ class Lattice:
         steps = np.random.default_rng(seed).permuted(np.tile(bits, (orders, 1)), axis=1)
         subsets = torch.from_numpy(np.pad(steps.cumsum(axis=1), ((0, 0), (1, 0))))
         values, aul = self._values.cpu(), self.aul()
-        there, back = (part[subsets].sum(dim=1) for part in (values, values.flip(0)))
-        return {"insertion": there - aul, "deletion": aul - there, "both": there - back}
+        forward, back = (part[subsets].sum(dim=1) for part in (values, values.flip(0)))
+        return {"insertion": forward - aul, "deletion": aul - forward, "both": forward - back}
 
     def best_order(self, mode: str = "insertion") -> Array:
         """An order with the largest possible ABC, (n,), by dynamic programming over subsets.

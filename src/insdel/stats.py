@@ -101,9 +101,9 @@ class Ends:
             frame = frame if numbers is None else frame.loc[numbers]
             x_id, reference_id = frame["row"].to_numpy(), frame["reference_row"].to_numpy()
             return cls(x_id, None if (reference_id < 0).all() else reference_id)
-        chosen = slice(None) if numbers is None else np.asarray(numbers)
+        choice = slice(None) if numbers is None else np.asarray(numbers)
         partner = pairs.reference_index
-        return cls(np.asarray(pairs.index)[chosen], None if partner is None else np.asarray(partner)[chosen])
+        return cls(np.asarray(pairs.index)[choice], None if partner is None else np.asarray(partner)[choice])
 
     def __len__(self) -> int:
         return 0 if self.x_id is None else len(self.x_id)

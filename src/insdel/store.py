@@ -41,10 +41,10 @@ class Store:
         if note.is_file() and _whole(note):
             texts[note.read_text(encoding="utf-8")] = note.name
         for text, name in texts.items():
-            found = "; ".join(differences(json.loads(text), self.identity)) if text else f"{name} does not say of what"
-            if found:
+            result = "; ".join(differences(json.loads(text), self.identity)) if text else f"{name} does not say of what"
+            if result:
                 raise UserError(
-                    f"the checkpoint folder {folder.name!r} holds another comparison: {found}. "
+                    f"the checkpoint folder {folder.name!r} holds another comparison: {result}. "
                     "Pass another folder, or delete this one to begin anew."
                 )
         if not note.is_file():

@@ -64,11 +64,11 @@ def explain(method: str, f: Model, x: Points, reference: Points, **options: Any)
     -------
     (n,) or (pairs, n) float64: A_j, the effect of changing x_j to x′_j. `insdel.order` ranks them.
     """
-    chosen = find(method, METHODS)
-    check_options(method, chosen, options)
+    choice = find(method, METHODS)
+    check_options(method, choice, options)
     pairs = Pairs.of(x, reference)
     check_fitted_names(f, pairs.names)
-    return pairs.restore(chosen.run(f, pairs, **resolve(options, x, pairs.n)))
+    return pairs.restore(choice.run(f, pairs, **resolve(options, x, pairs.n)))
 
 
 def seeded(

@@ -73,8 +73,8 @@ def coalition_values(f: Model, group: Group, masks: Tensor, chunk: int | None, p
     def select(rows: Tensor) -> tuple[Tensor, Tensor]:
         pair, mask = rows // m, rows % m
         changed = torch.zeros(len(rows), group.pairs.n, dtype=torch.bool, device=rows.device)
-        chosen = masks[pair.to(masks.device), mask.to(masks.device)].to(rows.device)
-        return pair, changed.scatter_(1, group.players.to(rows.device)[pair], chosen)
+        choice = masks[pair.to(masks.device), mask.to(masks.device)].to(rows.device)
+        return pair, changed.scatter_(1, group.players.to(rows.device)[pair], choice)
 
     if not masks.numel():
         return torch.zeros(k, m, dtype=torch.float64)

@@ -21,8 +21,8 @@ def from_lattices(
     progress: bool | None,
 ) -> Tensor:
     """Apply `value`, Lattice → (n,), to the lattice of every pair; (pairs, n)."""
-    found = lattices(f, *given(pairs), max_features=max_features, chunk=chunk, progress=progress)
-    return torch.stack([torch.as_tensor(value(lattice)) for lattice in found])
+    result = lattices(f, *given(pairs), max_features=max_features, chunk=chunk, progress=progress)
+    return torch.stack([torch.as_tensor(value(lattice)) for lattice in result])
 
 
 def banzhaf(

@@ -86,8 +86,8 @@ def _estimate(
     for common in seeds[sampled].unique().tolist():
         index = torch.nonzero(sampled & (seeds == common))[:, 0]
         for group in groups(pairs, index, max(1, samples // pairs.n)):
-            found = _from_subsets(f, group, samples, common, chunk, progress)
-            values[group.index], error[group.index] = (group.spread(part) for part in found)
+            result = _from_subsets(f, group, samples, common, chunk, progress)
+            values[group.index], error[group.index] = (group.spread(part) for part in result)
     return values, error
 
 
@@ -126,8 +126,8 @@ def _from_subsets(
 def _half_differences(f: Model, group: Group, masks: Tensor, chunk: int | None, progress: bool | None) -> Tensor:
     """(f(S) − f(Sᶜ)) / 2 of every pair for the subsets S, (m, d); (pairs, m)."""
     both = torch.cat([masks, ~masks]).expand(len(group.index), -1, -1)
-    there, back = coalition_values(f, group, both, chunk, progress).cpu().chunk(2, dim=1)
-    return (there - back) / 2
+    forward, back = coalition_values(f, group, both, chunk, progress).cpu().chunk(2, dim=1)
+    return (forward - back) / 2
 
 
 def sample_subsets(d: int, samples: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -51,10 +51,10 @@ def lime_fit(
     """A for the pairs `index` from given hybrids; keep (k, samples, n) says what stays as in x."""
     from sklearn.linear_model import Lasso
 
-    chosen = choose(pairs, index)
-    group = Group(chosen, index, torch.arange(pairs.n).expand(len(index), -1))
+    choice = choose(pairs, index)
+    group = Group(choice, index, torch.arange(pairs.n).expand(len(index), -1))
     values = coalition_values(f, group, ~keep, chunk, False)
-    weights = _similarity(chosen, keep, width).cpu().numpy()
+    weights = _similarity(choice, keep, width).cpu().numpy()
     result = np.empty((len(index), pairs.n))
     # float32, as captum passes its samples on
     design, target = keep.numpy().astype(np.float32), values.cpu().numpy().astype(np.float32)
@@ -100,10 +100,10 @@ def lime_tabular(
     result = torch.zeros(len(pairs), pairs.n, dtype=torch.float64)
     for p, own in enumerate(tqdm(pair_seeds(seed, len(pairs)), unit=" pairs", delay=2, disable=progress_off(progress))):
         state.seed(np.random.SeedSequence(own.tolist()).generate_state(4))
-        found = explainer.explain_instance(
+        answer = explainer.explain_instance(
             points[p], lambda z: np.asarray(predict(f, z, chunk)), num_features=pairs.n, num_samples=samples
         )
-        for feature, coefficient in found.local_exp[1]:  # under 0 the package keeps them with the sign turned
+        for feature, coefficient in answer.local_exp[1]:  # under 0 the package keeps them with the sign turned
             result[p, feature] = -coefficient
     return result
 

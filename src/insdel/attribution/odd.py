@@ -220,10 +220,10 @@ class Odd:
 
         own : try b for each feature, too, unless there are so many subsets that it would take too long
         """
-        found = _shared(self.strength, self.y, self.z)
+        result = _shared(self.strength, self.y, self.z)
         if own and len(self.z) <= LARGEST_OWN:
-            found = torch.cat([_better(*parts, self.z) for parts in _blocks(found, self.strength, self.y)])
-        values, variance = found[:, :-1].chunk(2, dim=1)
+            result = torch.cat([_better(*parts, self.z) for parts in _blocks(result, self.strength, self.y)])
+        values, variance = result[:, :-1].chunk(2, dim=1)
         left = -2 * self.y[:, :1] - values.sum(dim=1, keepdim=True)  # what the jitter took away
         return self.unit * (values + left / self.z.shape[1]), self.unit * variance.sqrt()
 
@@ -256,8 +256,8 @@ def _shared(strength: Tensor, y: Tensor, z: Tensor) -> Tensor:
     """Values, variances and fitness, (pairs, 2d + 1): one factorisation for all pairs of the same strength."""
     result = torch.zeros(len(y), 2 * z.shape[1] + 1, dtype=z.dtype)
     for b in strength.unique():
-        found = fit(b.expand(1, z.shape[1]), y[strength == b].T[None], z)
-        result[strength == b] = torch.cat([found.values[0], found.variance[0], found.fitness]).T
+        answer = fit(b.expand(1, z.shape[1]), y[strength == b].T[None], z)
+        result[strength == b] = torch.cat([answer.values[0], answer.variance[0], answer.fitness]).T
     return result
 
 

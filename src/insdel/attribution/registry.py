@@ -65,12 +65,12 @@ def check_options(name: str, method: Method, options: Mapping[str, Any]) -> None
 
 def resolve(options: Mapping[str, Any], x: Any, n: int) -> dict[str, Any]:
     """Return options with features and columns that are named as in the data frame x by their places."""
-    chosen = dict(options)
-    if chosen.get("background") is not None:
-        chosen["background"] = aligned(chosen["background"], feature_names(x), "background")
-    if chosen.get("binary") is not None:
-        chosen["binary"] = feature_mask(chosen["binary"], x, n)
-    return chosen
+    choice = dict(options)
+    if choice.get("background") is not None:
+        choice["background"] = aligned(choice["background"], feature_names(x), "background")
+    if choice.get("binary") is not None:
+        choice["binary"] = feature_mask(choice["binary"], x, n)
+    return choice
 
 
 def feature_mask(chosen: Any, x: Any, n: int) -> Tensor:

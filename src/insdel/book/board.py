@@ -95,8 +95,8 @@ def _greedy(lattice: Lattice) -> dict[str, np.ndarray]:
 
 def _best(lattice: Lattice) -> dict[str, np.ndarray]:
     """The best cards for each test; `best_order` for deletion names the card that goes first, so the last one."""
-    found = {mode: np.asarray(lattice.best_order(mode)) for mode in LATTICE_MODES}
-    return found | {"deletion": found["deletion"][::-1]}
+    result = {mode: np.asarray(lattice.best_order(mode)) for mode in LATTICE_MODES}
+    return result | {"deletion": result["deletion"][::-1]}
 
 
 def board(

@@ -30,10 +30,10 @@ class Chapter:
     @property
     def heading(self) -> tuple[str, str]:
         """Its label, by which other pages refer to it, and its title."""
-        found = HEADING.search(self.source.read_text(encoding="utf-8"))
-        if found is None:
+        result = HEADING.search(self.source.read_text(encoding="utf-8"))
+        if result is None:
             raise ValueError(f"{self.source.name} needs a label and a title: `(label)=` and below it `# Title`.")
-        return found[1], found[2]
+        return result[1], result[2]
 
     def read(self) -> Any:
         """Return the chapter as a notebook (nbformat 4) without outputs."""
@@ -103,16 +103,16 @@ def find_chapter(chapters: Iterable[Chapter], text: str) -> Chapter:
     if wanted in by_name:
         return by_name[wanted]
     if wanted.isdigit():
-        found = [name for name in by_name if name.split("_")[0].lstrip("0") == wanted.lstrip("0")]
+        result = [name for name in by_name if name.split("_")[0].lstrip("0") == wanted.lstrip("0")]
     else:
         titles = {name: name.partition("_")[2] for name in by_name}
-        found = [name for name, title in titles.items() if title == wanted]
-        found = found or [name for name in by_name if wanted in name]
+        result = [name for name, title in titles.items() if title == wanted]
+        result = result or [name for name in by_name if wanted in name]
         close = difflib.get_close_matches(wanted, titles.values(), n=1)
-        found = found or [name for name, title in titles.items() if title in close]
-    if len(found) == 1:
-        return by_name[found[0]]
-    problem = f"{text!r} may mean {' or '.join(found)}" if found else f"there is no chapter {text!r}"
+        result = result or [name for name, title in titles.items() if title in close]
+    if len(result) == 1:
+        return by_name[result[0]]
+    problem = f"{text!r} may mean {' or '.join(result)}" if result else f"there is no chapter {text!r}"
     raise UserError(f"{problem}. The chapters are: {', '.join(by_name)}.")
 
 

@@ -190,9 +190,9 @@ def data_command(options: argparse.Namespace) -> None:
         return
     for entry in datasets.available():
         known = {True: "as published", False: "NOT as published: another hash", None: "hash not on record"}
-        found = f"real: {entry['found']} ({known[entry['sha_ok']]})"
+        result = f"real: {entry['found']} ({known[entry['sha_ok']]})"
         missing = f"simulated, for there is no real file; to get it: {entry['get']}"
-        say(f"{entry['name']}: {entry['what']}\n  {found if entry['found'] else missing}")
+        say(f"{entry['name']}: {entry['what']}\n  {result if entry['found'] else missing}")
 
 
 def record_command(options: argparse.Namespace) -> int:

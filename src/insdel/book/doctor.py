@@ -51,12 +51,12 @@ def examine(root: Path) -> Iterator[Finding]:
 def _packages() -> Iterator[Finding]:
     """Look for the packages of the book, and for torch in the pinned release."""
     for name in BOOK_PACKAGES:
-        found = _version(name)
-        yield Finding(name, found, "" if found != MISSING else 'pip install "insdel[book]"')
+        result = _version(name)
+        yield Finding(name, result, "" if result != MISSING else 'pip install "insdel[book]"')
     pin = next((line.split("==")[1] for line in requires("insdel") or [] if line.startswith("torch==")), "")
-    found = _version("torch")
-    remedy = "" if found == pin else f"pip install torch=={pin}: other releases change results slightly"
-    yield Finding("torch", found, remedy, needed=False)
+    result = _version("torch")
+    remedy = "" if result == pin else f"pip install torch=={pin}: other releases change results slightly"
+    yield Finding("torch", result, remedy, needed=False)
 
 
 def _version(name: str) -> str:
@@ -74,14 +74,14 @@ def _lock(root: Path) -> Finding:
         return Finding("versions", "no requirements.lock here to compare with", "run it in a clone", needed=False)
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     locked = dict(line.split("==", 1) for line in lines if "==" in line and not line.startswith("#"))
-    other = [f"{name} {found} (lock: {wanted})" for name, wanted in locked.items()
-             if (found := _version(name)) not in (wanted, MISSING)]  # fmt: skip
+    other = [f"{name} {result} (lock: {wanted})" for name, wanted in locked.items()
+             if (result := _version(name)) not in (wanted, MISSING)]  # fmt: skip
     gone = [name for name in locked if _version(name) == MISSING]
-    found = f"{len(locked) - len(other) - len(gone)} of {len(locked)} as in requirements.lock"
+    result = f"{len(locked) - len(other) - len(gone)} of {len(locked)} as in requirements.lock"
     parts = [f"other versions: {', '.join(other)}" if other else "", f"missing: {', '.join(gone)}" if gone else ""]
-    told = "; ".join([found, *filter(None, parts)])
+    text = "; ".join([result, *filter(None, parts)])
     remedy = "make setup, or pip install -r requirements.lock, for the numbers of the book to the last digit"
-    return Finding("versions", told, remedy if other or gone else "", needed=False)
+    return Finding("versions", text, remedy if other or gone else "", needed=False)
 
 
 def _device() -> Finding:
@@ -126,19 +126,19 @@ def _records() -> Iterator[Finding]:
     if stray:
         remedy = "records are folders with an about.json: remove what is none"
         yield Finding(f"{results.folder().name}/", f"no record: {', '.join(stray)}", remedy, needed=False)
-    found = f"{len(names) - len(damaged)} of {len(names)} sound, {files} files"
+    result = f"{len(names) - len(damaged)} of {len(names)} sound, {files} files"
     remedy = "" if names else "they come with a clone of the repository; pages show what runs live without them"
-    yield Finding("records", found, remedy, needed=False)
+    yield Finding("records", result, remedy, needed=False)
 
 
 def _disk(root: Path) -> Finding:
     """Compare the free disk with what a build leaves behind."""
     free = shutil.disk_usage(root).free / 2**30
     needed = ", ".join(f"{profile} {size:g}" for profile, size in NEEDED_GIB.items())
-    found = f"{free:.1f} GiB free; needed in GiB: {needed}"
+    result = f"{free:.1f} GiB free; needed in GiB: {needed}"
     short = [profile for profile, size in NEEDED_GIB.items() if free < size]
     remedy = f"make room for {', '.join(short)}, or remove build/" if short else ""
-    return Finding("disk", found, remedy, needed="quick" in short)
+    return Finding("disk", result, remedy, needed="quick" in short)
 
 
 def _cache(root: Path) -> Finding:
@@ -147,26 +147,26 @@ def _cache(root: Path) -> Finding:
 
     paths = sorted((root / "build" / "cache").glob("*.ipynb")) if has_book_extra() else []
     damaged = [path.name for path in paths if not is_whole(path)]
-    found = f"{len(paths)} executed chapters" + (f", {len(damaged)} damaged: {', '.join(damaged)}" if damaged else "")
-    return Finding("cache", found, "insdel book runs these again" if damaged else "", needed=False)
+    result = f"{len(paths)} executed chapters" + (f", {len(damaged)} damaged: {', '.join(damaged)}" if damaged else "")
+    return Finding("cache", result, "insdel book runs these again" if damaged else "", needed=False)
 
 
 def _times(root: Path) -> Iterator[Finding]:
     """How long each profile takes: as measured here, else as recorded elsewhere."""
     if not has_book_extra():
         return  # chapters cannot be read, and nothing was built
-    here, (there, machine) = durations.measured(root), durations.recorded()
+    here, (present, machine) = durations.measured(root), durations.recorded()
     count = len(list_chapters(root))
     for profile in PROFILES:
-        mine, record = (table[table["profile"] == profile] for table in (here, there))
+        mine, record = (table[table["profile"] == profile] for table in (here, present))
         rows, where = (mine, "measured here") if len(mine) >= len(record) else (record, f"recorded on {machine}")
-        found = "not known yet"
+        result = "not known yet"
         if len(rows):
-            found = f"{durations.say(rows['seconds'].sum())} for {len(rows)} of {count} chapters, {where}"
+            result = f"{durations.say(rows['seconds'].sum())} for {len(rows)} of {count} chapters, {where}"
         extra = durations.full_size_runs() if profile == "paper" else 0
-        found += f"; {durations.say(extra)} for the recorded full-size runs" if extra else ""
+        result += f"; {durations.say(extra)} for the recorded full-size runs" if extra else ""
         unknown = f"insdel book --profile {profile} finds out" if not len(rows) and not extra else ""
-        yield Finding(f"time, {profile}", found, unknown, needed=False)
+        yield Finding(f"time, {profile}", result, unknown, needed=False)
 
 
 def find_browser() -> str | None:

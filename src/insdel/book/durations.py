@@ -42,12 +42,12 @@ def _newest(root: Path, chapter: Chapter) -> dict[str, float]:
         return {}
     defaults = {name: parameter.default for name, parameter in chapter.parameters().items()}
     wanted = {profile: defaults | profile_values(root, chapter, profile) for profile in PROFILES}
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for facts in runs:
         profile = facts["profile"]
         if facts["parameters"] == wanted.get(profile):
-            found.setdefault(profile, float(facts["seconds"]))
-    return found
+            result.setdefault(profile, float(facts["seconds"]))
+    return result
 
 
 def _runs(root: Path, name: str) -> Iterator[Mapping[str, Any]]:

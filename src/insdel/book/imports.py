@@ -31,11 +31,11 @@ class Graph:
     @cached_property
     def files(self) -> dict[str, Path]:
         """Module → file."""
-        found = {}
+        result = {}
         for path in sorted(self.folder.rglob("*.py")):
             parts = path.relative_to(self.folder).with_suffix("").parts
-            found[".".join([self.name, *parts]).removesuffix(".__init__")] = path
-        return found
+            result[".".join([self.name, *parts]).removesuffix(".__init__")] = path
+        return result
 
     @cached_property
     def lazy(self) -> dict[str, dict[str, str]]:
@@ -55,18 +55,18 @@ class Graph:
     def imports(self, source: str, package: str = "") -> set[str]:
         """The modules that some code imports; `package` is what its dots mean."""
         tree = ast.parse(source)
-        found: set[str] = set()
+        result: set[str] = set()
         bound: dict[str, str] = {}  # name in the code → lazy package that it stands for
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
-                found |= self._plain(node, bound)
+                result |= self._plain(node, bound)
             elif isinstance(node, ast.ImportFrom):
-                found |= self._from(node, package, bound)
+                result |= self._from(node, package, bound)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in self.files:
-                found.add(node.value)
+                result.add(node.value)
         for name, lazy in bound.items():
-            found |= self._used(tree, name, lazy)
-        return {module for name in found for module in self._with_parents(name)}
+            result |= self._used(tree, name, lazy)
+        return {module for name in result for module in self._with_parents(name)}
 
     def _plain(self, node: ast.Import, bound: dict[str, str]) -> set[str]:
         """`import insdel`, `import insdel.paper as p`."""
@@ -83,15 +83,15 @@ class Graph:
         module = ".".join([*above, *filter(None, [node.module])])
         if module not in self.files:
             return set()
-        found = {module}
+        result = {module}
         for alias in node.names:
             below = f"{module}.{alias.name}"
             target = below if below in self.files else self.lazy.get(module, {}).get(alias.name)
             if target:
-                found.add(target)
+                result.add(target)
             if target in self.lazy:
                 bound[alias.asname or alias.name] = str(target)
-        return found
+        return result
 
     def _used(self, tree: ast.AST, name: str, lazy: str) -> set[str]:
         """What is taken from a lazy package by `name.attribute`; all of it if the package itself is handed on."""
@@ -100,14 +100,14 @@ class Graph:
         taken = [node for node in nodes if isinstance(node, ast.Attribute) and _is_name(node.value, name)]
         whole = sum(_is_name(node, name) for node in nodes) > len(taken)
         names = set(known) if whole else {node.attr for node in taken} & set(known)
-        found = {known[attribute] for attribute in names}
+        result = {known[attribute] for attribute in names}
         for attribute in names:
             if known[attribute] in self.lazy:  # insdel.paper.table
                 inner = self.lazy[known[attribute]]
                 deeper = {node.attr for node in nodes if isinstance(node, ast.Attribute)
                           and isinstance(node.value, ast.Attribute) and node.value.attr == attribute}  # fmt: skip
-                found |= {inner[key] for key in deeper & set(inner)}
-        return found
+                result |= {inner[key] for key in deeper & set(inner)}
+        return result
 
     def _with_parents(self, module: str) -> Iterator[str]:
         """A module and the packages around it, which are imported first."""
@@ -116,13 +116,13 @@ class Graph:
 
     def closure(self, modules: Iterable[str]) -> set[str]:
         """These modules and all that they import, directly or not."""
-        found: set[str] = set()
+        result: set[str] = set()
         waiting = set(modules) & set(self.files)
         while waiting:
             module = waiting.pop()
-            found.add(module)
-            waiting |= self.imported_by(module) - found
-        return found
+            result.add(module)
+            waiting |= self.imported_by(module) - result
+        return result
 
     def of_chapter(self, text: str) -> set[str]:
         """The modules that a chapter (the text of its `.md`) depends on; all of them if a cell cannot be read."""

@@ -75,13 +75,13 @@ class Progress:
         if not self.courses or now - self.shown < (0.5 if self.live else self.every):
             return
         self.shown = now
-        told = "; ".join(describe(name, course) for name, course in self.courses.items())
+        text = "; ".join(describe(name, course) for name, course in self.courses.items())
         if not self.live:
-            self.say(told)
+            self.say(text)
             return
         share = sum(course.share() for course in self.courses.values()) / len(self.courses)
         done = round(BAR * share)
-        line = f"[{'#' * done}{'.' * (BAR - done)}] {told}"
+        line = f"[{'#' * done}{'.' * (BAR - done)}] {text}"
         width = shutil.get_terminal_size().columns - 1
         print(f"\r\x1b[K{line[:width]}", end="", file=self.stream, flush=True)
 

@@ -336,8 +336,8 @@ def parse(text: str) -> Range:
     """
     plain = re.sub(r"\s*\([^)]*\)", "", text).strip()
     parts = [plain] if plain == "true or false" else plain.split(" or ")
-    found = [_form(part.strip()) for part in parts]
-    return found[0] if len(found) == 1 else Either(tuple(found))
+    result = [_form(part.strip()) for part in parts]
+    return result[0] if len(result) == 1 else Either(tuple(result))
 
 
 def _form(text: str) -> Range:

@@ -22,16 +22,16 @@ def report(
     as_json : all numbers, for other programs
     write : state the derived verdicts from now on
     """
-    chosen = choose(verdict, chapter)
+    choice = choose(verdict, chapter)
     findings = derive(CLAIMS)
-    chosen = [claim for claim in chosen if verdict in (None, findings[claim.id].verdict)]
+    choice = [claim for claim in choice if verdict in (None, findings[claim.id].verdict)]
     if write:
         state(findings)
     wrong = disagreements(findings, stated())
     if as_json:
-        found = [record(claim, findings[claim.id]) for claim in chosen]
-        return [json.dumps(found, indent=1, ensure_ascii=False)], not wrong
-    lines = [line for claim in chosen for line in told(claim, findings[claim.id], brief=len(chosen) > 20)]
+        result = [record(claim, findings[claim.id]) for claim in choice]
+        return [json.dumps(result, indent=1, ensure_ascii=False)], not wrong
+    lines = [line for claim in choice for line in told(claim, findings[claim.id], brief=len(choice) > 20)]
     return [*lines, "", totals(findings), *(f"!! {plain(line)}" for line in wrong)], not wrong
 
 

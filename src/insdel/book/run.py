@@ -125,8 +125,8 @@ def _limits() -> str:
     names = {"memory (ulimit -v, bytes)": resource.RLIMIT_AS, "open files (ulimit -n)": resource.RLIMIT_NOFILE,
              "processes (ulimit -u)": resource.RLIMIT_NPROC}  # fmt: skip
     held = {name: resource.getrlimit(limit)[0] for name, limit in names.items()}
-    told = [f"{name} {value}" for name, value in held.items() if value != resource.RLIM_INFINITY]
-    return f"enough memory? The limits here: {', '.join(told)}." if told else "enough memory?"
+    text = [f"{name} {value}" for name, value in held.items() if value != resource.RLIM_INFINITY]
+    return f"enough memory? The limits here: {', '.join(text)}." if text else "enough memory?"
 
 
 def _failure(chapter: Chapter, injected: bool, error: Any) -> str:

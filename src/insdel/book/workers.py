@@ -83,7 +83,7 @@ def _hear(worker: Worker, progress: Progress, done: int, count: int) -> bool:
     assert worker.job is not None
     name = worker.job.chapter.name
     try:
-        kind, *told = worker.line.recv()
+        kind, *text = worker.line.recv()
     except EOFError:
         worker.process.join(5)
         raise ChapterError(
@@ -91,12 +91,12 @@ def _hear(worker: Worker, progress: Progress, done: int, count: int) -> bool:
             "killed it, often for want of memory)."
         ) from None
     if kind == "cell":
-        progress.courses[name].enter(*told)
+        progress.courses[name].enter(*text)
         return False
     if kind == "failed":
         progress.wipe()
-        raise ChapterError(told[0])
-    progress.end(name, f"{name}: {told[0]:.1f} s ({done} of {count})")
+        raise ChapterError(text[0])
+    progress.end(name, f"{name}: {text[0]:.1f} s ({done} of {count})")
     return True
 
 

@@ -64,17 +64,17 @@ class NotYet(Exception):
 def judge(task: Task, answer: Any) -> Verdict:
     """Run an answer on all cases of a task and say whether it is right, or what is wrong."""
     try:
-        found = [run(task, answer, case) for case in task.cases]
+        result = [run(task, answer, case) for case in task.cases]
     except NotYet as problem:
         return Verdict(False, fold(f"{task.name}, not yet: {problem}"))
     needed = [task.truth(*deepcopy(case)) for case in task.cases]
-    wrong = [k for k, (got, need) in enumerate(zip(found, needed, strict=True)) if not same(got, need)]
+    wrong = [k for k, (got, need) in enumerate(zip(result, needed, strict=True)) if not same(got, need)]
     if not wrong:
         return Verdict(True, f"{task.name}: right, in all {len(needed)} cases.")
-    reason = known_mistake(task, found) or pattern(found, needed) or f"{len(wrong)} of {len(needed)} cases differ."
+    reason = known_mistake(task, result) or pattern(result, needed) or f"{len(wrong)} of {len(needed)} cases differ."
     first = wrong[0]
     lines = [f"{task.name}, not yet: {reason}", f"  in the case  {call_text(task, task.cases[first])}"]
-    need, got, where = first_difference(needed[first], found[first])
+    need, got, where = first_difference(needed[first], result[first])
     lines += [f"  needed       {need}{where}", f"  found        {got}{where}"]
     return Verdict(False, fold("\n".join(lines)))
 

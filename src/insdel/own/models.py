@@ -51,10 +51,10 @@ class Subject:
 
     def score(self, table: Table, split: Split) -> dict[str, float]:
         """How well f predicts the rows set aside: R², or the share of right classes beside that of the commoner one."""
-        found = np.asarray(predict(self.f, split.x_test))
+        result = np.asarray(predict(self.f, split.x_test))
         if not table.classes:
-            return {"R²": networks.r2(split.y_test, found)}
-        right, share = float(((found > 0.5) == split.y_test).mean()), float(split.y_test.mean())
+            return {"R²": networks.r2(split.y_test, result)}
+        right, share = float(((result > 0.5) == split.y_test).mean()), float(split.y_test.mean())
         return {"accuracy": right, "always the commoner answer": max(share, 1 - share)}
 
 
@@ -119,8 +119,8 @@ def find(text: str) -> Any:
         raise UserError(f"model needs {kinds}; found {text!r}.{hint}")
     module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
     if not hasattr(module, name):
-        there = ", ".join(key for key in vars(module) if not key.startswith("_")) or "nothing"
-        raise UserError(f"{Path(place).name} has no {name!r}; it has: {there}.")
+        present = ", ".join(key for key in vars(module) if not key.startswith("_")) or "nothing"
+        raise UserError(f"{Path(place).name} has no {name!r}; it has: {present}.")
     return getattr(module, name)
 
 
@@ -217,8 +217,8 @@ def _function(model: Callable[[Any], Any], table: Table, split: Split, name: str
 
     values = np.asarray(_tried(lambda points: predict(f, points), split.x_test, table, name))
     if table.classes and not _are_probabilities(values):
-        found = f"{name} returned values between {values.min():.4g} and {values.max():.4g}"
-        raise UserError(f"a classification needs probabilities in [0, 1]; {found}. Return probabilities.")
+        result = f"{name} returned values between {values.min():.4g} and {values.max():.4g}"
+        raise UserError(f"a classification needs probabilities in [0, 1]; {result}. Return probabilities.")
     return Subject(f, f"{name}, a function")
 
 

@@ -83,7 +83,7 @@ def _descend(network: networks.MLP, data: mlp.Data, hyper: networks.Hyper, recip
     optimiser = torch.optim.Adam(network.parameters(), lr=hyper.learning_rate)
     steps = recipe.epochs * mlp.batch_count(len(data.x), recipe.batch)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: mlp.rate(step, steps, recipe))
-    best, kept = float("inf"), network.state_dict()
+    best, remaining = float("inf"), network.state_dict()
     for _ in range(recipe.epochs):
         network.train()
         for part in mlp.batches(len(data.x), recipe.batch):
@@ -96,8 +96,8 @@ def _descend(network: networks.MLP, data: mlp.Data, hyper: networks.Hyper, recip
         with torch.no_grad():
             held = float(loss(network(data.x_held), data.y_held))
         if held < best:
-            best, kept = held, copy.deepcopy(network.state_dict())
-    network.load_state_dict(kept)
+            best, remaining = held, copy.deepcopy(network.state_dict())
+    network.load_state_dict(remaining)
 
 
 def save(network: networks.MLP | None, table: Table, split: Split, path: str | Path) -> Path:

@@ -64,10 +64,10 @@ def pick(
 
 def _draw(pairs: policies.Pairs, count: int, seed: int) -> policies.Pairs:
     """Some of the pairs, at random."""
-    chosen = np.sort(np.random.default_rng(seed).permutation(len(pairs))[:count])
-    partner = None if pairs.reference_index is None else pairs.reference_index[chosen]
-    kept = (pairs.x[chosen], pairs.reference[chosen], pairs.index[chosen], partner, pairs.differing[chosen])
-    return policies.Pairs(*kept, pairs.without)
+    choice = np.sort(np.random.default_rng(seed).permutation(len(pairs))[:count])
+    partner = None if pairs.reference_index is None else pairs.reference_index[choice]
+    remaining = (pairs.x[choice], pairs.reference[choice], pairs.index[choice], partner, pairs.differing[choice])
+    return policies.Pairs(*remaining, pairs.without)
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Plan:
 
     def table(self, f: Model, pairs: policies.Pairs, seed: int = 0, scheduler: Any = None) -> pd.DataFrame:
         """The tidy table of `compare`."""
-        chosen: dict[str, Any] = {"options": self.options, "seed": seed, "scheduler": scheduler, "progress": False}
-        return compare(f, pairs.x, pairs.reference, self.methods, **chosen)
+        choice: dict[str, Any] = {"options": self.options, "seed": seed, "scheduler": scheduler, "progress": False}
+        return compare(f, pairs.x, pairs.reference, self.methods, **choice)
 
 
 def plan(
@@ -107,19 +107,19 @@ def plan(
         raise UserError(f"methods must be among {known}; found {', '.join(unknown) or 'none'}.")
     if not 1 <= exact_up_to <= MAX_FEATURES:
         raise UserError(f"exact_up_to needs a number between 1 and {MAX_FEATURES}; found {exact_up_to}.")
-    kept = list(dict.fromkeys(methods))
-    options = {method: {"binary": _binary(table)} for method in kept if method in WITH_BINARY and table.binary}
-    gradient = [method for method in kept if method in METHODS and METHODS[method].needs_gradient]
+    remaining = list(dict.fromkeys(methods))
+    options = {method: {"binary": _binary(table)} for method in remaining if method in WITH_BINARY and table.binary}
+    gradient = [method for method in remaining if method in METHODS and METHODS[method].needs_gradient]
     tried = {method: _refusal(method, f, pairs, options.get(method, {})) for method in gradient}
     refused = {method: problem for method, problem in tried.items() if problem is not None}
-    kept, notes = [method for method in kept if method not in refused], _told(refused)
+    remaining, notes = [method for method in remaining if method not in refused], _told(refused)
     most = int(pairs.differing.max())
     if most > exact_up_to:
-        kept, options, told = _sampled(kept, options, most, samples)
-        notes += told
-    if not kept:
+        remaining, options, text = _sampled(remaining, options, most, samples)
+        notes += text
+    if not remaining:
         raise UserError(f"no method is left to compare. {' '.join(notes)}")
-    return Plan(kept, {m: chosen for m, chosen in options.items() if m in kept}, tuple(notes))
+    return Plan(remaining, {m: choice for m, choice in options.items() if m in remaining}, tuple(notes))
 
 
 def _binary(table: Table) -> list[int]:
@@ -141,9 +141,9 @@ def _told(refused: dict[str, Exception]) -> list[str]:
     """One sentence for the methods that miss a gradient or layers, and one for each that has another reason."""
     missing = [tables.title(method) for method, problem in refused.items() if isinstance(problem, TypeError)]
     reason = "This model is not made of torch operations, so methods that need its gradient (DeepLIFT: its layers)"
-    told = [f"{reason} are left out: {', '.join(missing)}."] if missing else []
+    text = [f"{reason} are left out: {', '.join(missing)}."] if missing else []
     others = {method: problem for method, problem in refused.items() if not isinstance(problem, TypeError)}
-    return told + [f"{tables.title(method)} is left out: {problem}" for method, problem in others.items()]
+    return text + [f"{tables.title(method)} is left out: {problem}" for method, problem in others.items()]
 
 
 def _sampled(
@@ -151,13 +151,13 @@ def _sampled(
 ) -> tuple[list[str], dict[str, dict[str, Any]], list[str]]:
     """What is compared where pairs differ in too many features for all their hybrids."""
     dropped = [tables.title(method) for method in kept if method in EXACT]
-    told = [f"Up to {most} features differ, too many for all 2^{most} hybrids."]
+    text = [f"Up to {most} features differ, too many for all 2^{most} hybrids."]
     if dropped:
-        told.append(f"Left out, for it needs them: {', '.join(dropped)}.")
+        text.append(f"Left out, for it needs them: {', '.join(dropped)}.")
     if "kernel_shap" in kept:
-        told.append(f"Kernel SHAP is estimated from {samples:,} evaluations per pair.")
+        text.append(f"Kernel SHAP is estimated from {samples:,} evaluations per pair.")
         options = {**options, "kernel_shap": {"samples": samples}}
-    return [method for method in kept if method not in EXACT], options, told
+    return [method for method in kept if method not in EXACT], options, text
 
 
 def widest(f: Model, pairs: policies.Pairs) -> int:
@@ -168,14 +168,14 @@ def widest(f: Model, pairs: policies.Pairs) -> int:
 
 def attributions(f: Model, pairs: policies.Pairs, pair: int, chosen: Plan, seed: int = 0) -> dict[str, np.ndarray]:
     """A_j of one pair by every method of the plan that gives numbers, (n,) each; "random" and the references do not."""
-    found = {}
+    result = {}
     for method in chosen.methods:
         if method in METHODS and method != "random":
             options = dict(chosen.options.get(method, {}))
             if "seed" in METHODS[method].options:
                 options.setdefault("seed", seed)
-            found[method] = np.asarray(explain(method, f, pairs.x[pair], pairs.reference[pair], **options))
-    return found
+            result[method] = np.asarray(explain(method, f, pairs.x[pair], pairs.reference[pair], **options))
+    return result
 
 
 def walks(

@@ -115,14 +115,14 @@ def example(task: str = "auto", positive: Any = None) -> Table:
     from sklearn.datasets import load_breast_cancer, load_diabetes
 
     if task == "classification":
-        found = load_breast_cancer(as_frame=True)
-        answer = found.target.map(dict(enumerate(found.target_names))).rename("diagnosis")
+        result = load_breast_cancer(as_frame=True)
+        answer = result.target.map(dict(enumerate(result.target_names))).rename("diagnosis")
         what = "569 tumours (real rows: the breast cancer table that comes with scikit-learn)"
     else:
-        found = load_diabetes(as_frame=True, scaled=False)
-        answer = found.target.rename("progression")
+        result = load_diabetes(as_frame=True, scaled=False)
+        answer = result.target.rename("progression")
         what = "442 patients (real rows: the diabetes table that comes with scikit-learn)"
-    return build(found.data, answer, what, keep=list(found.data.columns), task=task, positive=positive)
+    return build(result.data, answer, what, keep=list(result.data.columns), task=task, positive=positive)
 
 
 def build(
@@ -139,11 +139,11 @@ def build(
         raise UserError(f"task must be one of {', '.join(TASKS)}; found {task!r}.")
     features, answer, notes = _complete_rows(features, answer)
     _refuse_ids(features, {str(name) for name in keep})
-    coded, codes, told = _coded(features)
+    coded, codes, text = _coded(features)
     target, classes = _answers(answer, task)
-    chosen = _positive(classes, positive)
+    choice = _positive(classes, positive)
     binary = tuple(name for name in coded if coded[name].nunique() == 2)
-    return Table(coded, target, str(answer.name), binary, codes, classes, chosen, what, (*notes, *told))
+    return Table(coded, target, str(answer.name), binary, codes, classes, choice, what, (*notes, *text))
 
 
 def _read_file(path: Path) -> pd.DataFrame:
@@ -171,11 +171,11 @@ def _layout(path: Path) -> tuple[str, list[str]]:
         _check_header(path, header)
         wrong = [(number, len(row)) for number, row in enumerate(rows, start=1) if row and len(row) != len(header)]
     if wrong:
-        found = ", ".join(f"row {number} has {count}" for number, count in wrong[:5])
+        result = ", ".join(f"row {number} has {count}" for number, count in wrong[:5])
         more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
         needed = f"each row of {path.name} needs the {len(header)} fields of its header"
         advice = "(row 1 is the line below the header). Is there a separator inside a value? Quote it."
-        raise UserError(f"{needed}; {found}{more} {advice}")
+        raise UserError(f"{needed}; {result}{more} {advice}")
     return mark, header
 
 
@@ -189,8 +189,8 @@ def _evenness(lines: list[str], mark: str) -> tuple[float, int]:
 def _check_header(path: Path, names: list[str]) -> None:
     """Refuse a header with a single name, with a name twice, or with a gap."""
     if len(names) < 2:
-        found = "a single column" if names else "nothing"
-        raise UserError(f"{path.name} needs columns separated by commas, semicolons or tabs; found {found}.")
+        result = "a single column" if names else "nothing"
+        raise UserError(f"{path.name} needs columns separated by commas, semicolons or tabs; found {result}.")
     gaps = [number for number, name in enumerate(names, start=1) if not name]
     if gaps:
         raise UserError(f"every column of {path.name} needs a name; column {gaps[0]} of {len(names)} has none.")
@@ -213,12 +213,12 @@ def _shown(names: Sequence[str]) -> str:
 
 def _choose_columns(frame: pd.DataFrame, target: Any, drop: Sequence[Any]) -> tuple[pd.DataFrame, pd.Series]:
     """Part the table into features and target."""
-    names, there = [str(name) for name in drop], _shown(list(frame.columns))
+    names, present = [str(name) for name in drop], _shown(list(frame.columns))
     if target is None:
-        raise UserError(f"a CSV needs target, the column that is predicted; the columns are: {there}.")
+        raise UserError(f"a CSV needs target, the column that is predicted; the columns are: {present}.")
     wrong = [name for name in [str(target), *names] if name not in frame.columns]
     if wrong:
-        raise UserError(f"there is no column {', '.join(wrong)}; the columns are: {there}.")
+        raise UserError(f"there is no column {', '.join(wrong)}; the columns are: {present}.")
     if str(target) in names:
         raise UserError(f"{target} cannot be the target and dropped at once.")
     features = frame.drop(columns=[str(target), *names])
@@ -233,12 +233,13 @@ def _complete_rows(features: pd.DataFrame, answer: pd.Series) -> tuple[pd.DataFr
     missing = table.isna().sum()
     gaps = ", ".join(f"{name} ({count})" for name, count in missing[missing > 0].items())
     whole = table.notna().all(axis=1).to_numpy()
-    kept, rows = int(whole.sum()), len(table)
-    if kept < max(FEWEST_ROWS, rows / 2):
-        found = f"of {rows} rows {kept} are complete" + (f"; values are missing in {gaps}" if gaps else "")
-        raise UserError(f"at least half of the rows, and {FEWEST_ROWS}, must be complete; {found}. "
+    remaining, rows = int(whole.sum()), len(table)
+    if remaining < max(FEWEST_ROWS, rows / 2):
+        result = f"of {rows} rows {remaining} are complete" + (f"; values are missing in {gaps}" if gaps else "")
+        raise UserError(f"at least half of the rows, and {FEWEST_ROWS}, must be complete; {result}. "
                          "Drop these columns or fill the gaps.")  # fmt: skip
-    notes = [f"{rows - kept} of {rows} rows are left out: values are missing in {gaps}."] if kept < rows else []
+    left_out = f"{rows - remaining} of {rows} rows are left out: values are missing in {gaps}."
+    notes = [left_out] if remaining < rows else []
     return features[whole].reset_index(drop=True), answer[whole].reset_index(drop=True), notes
 
 
@@ -299,9 +300,9 @@ def _answers(answer: pd.Series, task: str) -> tuple[np.ndarray, tuple[str, ...]]
         labels = np.array([label(value) for value in answer], dtype=object)
         classes = tuple(dict.fromkeys(label(value) for value in sorted(answer.unique())))
         if len(classes) > MOST_VALUES:
-            found = f"{answer.name} has {len(classes)} different values, such as {classes[0]!r}"
+            result = f"{answer.name} has {len(classes)} different values, such as {classes[0]!r}"
             advice = "Is it a number with a comma or a unit?" if text else "Set task=regression."
-            raise UserError(f"classification needs at most {MOST_VALUES} classes; {found}. {advice}")
+            raise UserError(f"classification needs at most {MOST_VALUES} classes; {result}. {advice}")
         return labels, classes
     if text:
         raise UserError(f"regression needs numbers, but {answer.name} is text such as {answer.iloc[0]!r}.")
@@ -312,12 +313,12 @@ def _positive(classes: tuple[str, ...], positive: Any) -> str:
     """The class whose probability is explained."""
     if not classes:
         return ""
-    chosen = classes[-1] if positive is None else label(positive)
-    if chosen not in classes:
-        chosen = _as_number(chosen)
-    if chosen not in classes:
+    choice = classes[-1] if positive is None else label(positive)
+    if choice not in classes:
+        choice = _as_number(choice)
+    if choice not in classes:
         raise UserError(f"positive must be one of the classes {', '.join(classes)}; found {label(positive)!r}.")
-    return chosen
+    return choice
 
 
 @dataclass(frozen=True)

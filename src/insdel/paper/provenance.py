@@ -11,13 +11,13 @@ SHOWN = ("insdel", "torch", "numpy", "pandas", "captum", "shap", "shapiq", "lime
 
 def versions(names: tuple[str, ...] = SHOWN) -> dict[str, str]:
     """Python's version and those of the named packages that are installed."""
-    found = {"python": platform.python_version()}
+    result = {"python": platform.python_version()}
     for name in names:
         try:
-            found[name] = version(name)
+            result[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return result
 
 
 def hardware() -> str:

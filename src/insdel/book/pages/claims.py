@@ -85,8 +85,8 @@ def counts(context: Context) -> str:
     """How many claims have which verdict, by chapter."""
     rows = []
     for label in chapters():
-        found = [context.findings[claim.id].verdict for claim in CLAIMS if claim.chapter == label]
-        rows.append([context.chapter(label), *(str(found.count(v) or "") for v in VERDICTS), str(len(found))])
+        result = [context.findings[claim.id].verdict for claim in CLAIMS if claim.chapter == label]
+        rows.append([context.chapter(label), *(str(result.count(v) or "") for v in VERDICTS), str(len(result))])
     every = [finding.verdict for finding in context.findings.values()]
     rows.append(["**all**", *(f"**{every.count(v)}**" for v in VERDICTS), f"**{len(every)}**"])
     return "\n".join(table(["chapter", *map(sign, VERDICTS), "claims"], rows))

@@ -32,7 +32,7 @@ def write_pages(root: Path, folder: Path, staged: Collection[str]) -> None:
         page = folder / "book" / f"{name}.md"
         text = page.read_text(encoding="utf-8")
         key = hashlib.sha256("\n".join([*state, text]).encode()).hexdigest()[:24]
-        kept = root / "build" / "cache" / f"{name}-{key}.md"
-        if not kept.is_file():
-            replace(kept, make(text))
-        page.write_text(kept.read_text(encoding="utf-8"), encoding="utf-8")
+        remaining = root / "build" / "cache" / f"{name}-{key}.md"
+        if not remaining.is_file():
+            replace(remaining, make(text))
+        page.write_text(remaining.read_text(encoding="utf-8"), encoding="utf-8")

@@ -48,11 +48,11 @@ def _parameters(name: str, facts: Mapping[str, Any]) -> list[str]:
 
 def status_page(facts: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the page as Markdown, from the facts of each chapter's run by the chapter's name."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for name, fact in facts.items():
         versions = ", ".join(f"{package} {number}" for package, number in fact["versions"].items())
-        found.setdefault(f"{fact['hardware']}; {versions}", []).append(name)
-    machines = [[", ".join(f"`{name}`" for name in names), machine] for machine, names in found.items()]
+        result.setdefault(f"{fact['hardware']}; {versions}", []).append(name)
+    machines = [[", ".join(f"`{name}`" for name in names), machine] for machine, names in result.items()]
     runs = [_summary(*item) for item in facts.items()]
     parameters = [_parameters(*item) for item in facts.items()]
     lines = [

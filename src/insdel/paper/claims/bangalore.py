@@ -87,8 +87,8 @@ def chain(mode: str, methods: Iterable[str], text: str) -> Finding:
     """Each method is ahead of the next."""
     order = list(methods)
     steps = list(pairwise(order))
-    kept = survives(text, lambda m: all(m[mode, a] > m[mode, b] for a, b in steps))
-    return found([larger(run(), (a, mode), (b, mode)) for a, b in steps] + kept)
+    remaining = survives(text, lambda m: all(m[mode, a] > m[mode, b] for a, b in steps))
+    return found([larger(run(), (a, mode), (b, mode)) for a, b in steps] + remaining)
 
 
 def _ahead(a: str, b: str, mode: str, means: dict) -> bool:

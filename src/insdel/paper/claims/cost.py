@@ -75,10 +75,10 @@ def houses_faster() -> Finding:
 )
 def exponential() -> Finding:
     """Doublings of the time per further feature, fitted to 8 to 20 features."""
-    found = lattice_growth()
-    large = found[found["n"] >= 12]  # smaller lattices are over before the clock ticks
+    result = lattice_growth()
+    large = result[result["n"] >= 12]  # smaller lattices are over before the clock ticks
     slope = float(np.polyfit(large["n"], np.log2(large["seconds"]), 1)[0])
-    figures = [Figure(f"seconds, {int(n)} features", float(s)) for n, s in found.to_numpy()]
+    figures = [Figure(f"seconds, {int(n)} features", float(s)) for n, s in result.to_numpy()]
     figures.append(above("doublings of the time per feature, from 12 on", slope, None, LIMITS["almost every"]))
     return judge(figures, "One lattice of the CERN network.", ["bench"])
 

@@ -26,10 +26,10 @@ DIGITS = 1e-3  # six printed digits, in the worst of these relations
 def fact(dataset: str, name: str) -> tuple[float, float | None]:
     """A recorded fact and its standard error, None where the number was counted."""
     table = records.table("data_facts")
-    found = table[(table["dataset"] == dataset) & (table["fact"] == name)]
-    if len(found) != 1:
+    result = table[(table["dataset"] == dataset) & (table["fact"] == name)]
+    if len(result) != 1:
         raise ValueError(f"the record data_facts has no fact {name!r} of {dataset}. Run: insdel record data_facts")
-    value, se = found[["value", "se"]].iloc[0]
+    value, se = result[["value", "se"]].iloc[0]
     return float(value), None if se != se else float(se)
 
 

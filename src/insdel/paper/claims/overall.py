@@ -20,15 +20,15 @@ from insdel.paper.claims.verdict import (
 
 def everywhere() -> list[Run]:
     """All recorded comparisons; an error about the houses if none is there."""
-    found: list[Run] = []
+    result: list[Run] = []
     for get in (lambda: [bangalore.run()], *(lambda p=policy: cern.runs(p) for policy in cern.ALL)):
         try:
-            found += get()
+            result += get()
         except MissingRecordError as error:
             missing = error
-    if not found:
+    if not result:
         raise missing
-    return found
+    return result
 
 
 def named(one: Run) -> str:

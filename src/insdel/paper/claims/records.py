@@ -39,7 +39,7 @@ def about(name: str) -> dict[str, Any]:
 
 def there(*names: str) -> list[str]:
     """Those of the records that are here; `MissingRecordError` about the first if none is."""
-    found = [name for name in names if results.exists(name)]
-    if not found:
+    result = [name for name in names if results.exists(name)]
+    if not result:
         raise MissingRecordError(names[0], command(names[0]))
-    return found
+    return result

@@ -56,9 +56,9 @@ class Slip:
 
 def by_sympy(number: int) -> Shown:
     """Both versions in exact arithmetic."""
-    found = slip_of(number)
-    lines = [f"- *{label}*: {check.verdict}. {check.statement}" for label, check in found.versions()]
-    return Shown(bool(found), "\n".join(["In exact arithmetic:", "", *lines]))
+    result = slip_of(number)
+    lines = [f"- *{label}*: {check.verdict}. {check.statement}" for label, check in result.versions()]
+    return Shown(bool(result), "\n".join(["In exact arithmetic:", "", *lines]))
 
 
 def by_claim(name: str, check: Callable[[], Finding]) -> Shown:
@@ -141,20 +141,20 @@ def _markdown(header: list[str], rows: list[list[str]]) -> list[str]:
 
 def exchanged_columns() -> Shown:
     """Both readings of the printed table against all of CUB's albatrosses, by a rule that was fixed beforehand."""
-    found = exchange.verdict(records.table("images_albatrosses"))
+    result = exchange.verdict(records.table("images_albatrosses"))
     lines = [
         f"- *{row.reading}*, photos {row.preparation}: p = {row.gain_p:.3f} (gain) and {row.strangeness_p:.3f} "
         f"(strangeness) among {row.photos} photos; the nearest is {row.nearest:.3f} away."
-        for row in found.itertuples()
+        for row in result.itertuples()
     ]
-    backwards = int(found.drop_duplicates("preparation")["reversed_in_all"].sum())
-    told = (
+    backwards = int(result.drop_duplicates("preparation")["reversed_in_all"].sum())
+    text = (
         f"{backwards or 'No'} albatross of CUB that was looked at has deletion above insertion in all four rows. Ranks "
         "among the photos ({ref}`images` explains both statistics, which were fixed beforehand):"
     )
     proven = {True: "count as exchanged", False: "do not yet count as exchanged: the direction fits, some numbers do not"}
-    rule = f"By the rule that was fixed with them, the columns {proven[exchange.is_exchanged(found)]}."
-    return Shown(exchange.is_refuted(found), "\n".join([told, "", *lines, "", rule]))
+    rule = f"By the rule that was fixed with them, the columns {proven[exchange.is_exchanged(result)]}."
+    return Shown(exchange.is_refuted(result), "\n".join([text, "", *lines, "", rule]))
 
 
 ROWS: list[tuple[int, str, str, str, str, Callable[[], Shown]]] = [

@@ -47,10 +47,10 @@ def settled(checks: list[Check]) -> Finding:
 
 def slip(number: int) -> Finding:
     """A statement with a slip: in part if the corrected version holds, or another reading of the words does."""
-    found = slip_of(number)
-    verdict = HOLDS if found.printed else PART if found.corrected or found.reading else NOT
-    saved = "Read otherwise" if found.reading else "Corrected"
-    version = found.reading or found.corrected
+    result = slip_of(number)
+    verdict = HOLDS if result.printed else PART if result.corrected or result.reading else NOT
+    saved = "Read otherwise" if result.reading else "Corrected"
+    version = result.reading or result.corrected
     because = f"Not as printed ({{ref}}`erratum {number} <erratum-{number}>`). {saved}: {version.statement}."
     return Finding(verdict, because, (), (f"symbolic: erratum {number}",))
 

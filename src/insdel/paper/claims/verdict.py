@@ -269,8 +269,8 @@ def judge(figures: Iterable[Figure], because: str = "", evidence: Iterable[str] 
     shown = tuple(figures)
     judged = [figure for figure in shown if figure.verdict is not None]
     verdict = combine(figure.verdict for figure in judged)
-    told = f"Of {len(judged)} numbers: {counted(judged)}." if len(judged) > 1 else _SINGLE[verdict]
-    return Finding(verdict, f"{because} {told}".strip(), shown, tuple(dict.fromkeys(evidence)))
+    text = f"Of {len(judged)} numbers: {counted(judged)}." if len(judged) > 1 else _SINGLE[verdict]
+    return Finding(verdict, f"{because} {text}".strip(), shown, tuple(dict.fromkeys(evidence)))
 
 
 def counted(judged: list[Figure]) -> str:

@@ -50,16 +50,16 @@ def load(
     _check_request(name, source, path)
     if source == "simulated":
         return _simulated(name, drop_duplicates, n, seed)
-    found = files.given(name, path) if path is not None else files.find(name)
-    if found is None:
+    result = files.given(name, path) if path is not None else files.find(name)
+    if result is None:
         try:
-            found = fetch_quickly(name)
+            result = fetch_quickly(name)
         except FetchError as error:
             if source == "real":
                 raise
             _announce(name, str(error))
             return _simulated(name, drop_duplicates, n, seed)
-    return _real(name, found, drop_duplicates)
+    return _real(name, result, drop_duplicates)
 
 
 def available() -> list[dict[str, Any]]:

@@ -46,8 +46,8 @@ def read(path: Path, drop_duplicates: bool = False) -> tuple[pd.DataFrame, dict[
     complete = (table.cells[list(AMENITIES)] != MISSING).all(axis=1).to_numpy()
     if not complete.any():
         raise DataError(path, [Problem(None, None, f"has no complete row: each has a {MISSING} (missing)")])
-    kept = complete & ~table.repeated if drop_duplicates else complete
-    rows = table.cells[kept].reset_index(drop=True).astype(np.int64)
+    remaining = complete & ~table.repeated if drop_duplicates else complete
+    rows = table.cells[remaining].reset_index(drop=True).astype(np.int64)
     return rows, _counts(table, complete, drop_duplicates)
 
 

@@ -48,8 +48,8 @@ def read(path: Path, drop_duplicates: bool = False) -> tuple[pd.DataFrame, dict[
     complete = table.cells[TARGET].notna().to_numpy()
     if not complete.any():
         raise DataError(path, [Problem(None, TARGET, "has no value in any row")])
-    kept = complete & ~table.repeated if drop_duplicates else complete
-    return table.cells[kept].reset_index(drop=True), _counts(table, complete, drop_duplicates)
+    remaining = complete & ~table.repeated if drop_duplicates else complete
+    return table.cells[remaining].reset_index(drop=True), _counts(table, complete, drop_duplicates)
 
 
 def dataset(rows: pd.DataFrame, source: str, provenance: dict[str, Any]) -> Dataset:

@@ -49,7 +49,7 @@ def simulator_report(name: str, n: int | None = None, seed: int = 0) -> pd.DataF
     if folder is None:
         raise FileNotFoundError("the comparison needs the real files: set INSDEL_DATA to their folder")
     measured = reports[name](folder, n, seed)
-    table = pd.DataFrame([(check, LIMITS[check], *found) for check, found in measured.items()])
+    table = pd.DataFrame([(check, LIMITS[check], *result) for check, result in measured.items()])
     table.columns = pd.Index(["check", "limit", "measured", "worst"])
     table = table.assign(ok=table["measured"] <= table["limit"])[["check", "limit", "measured", "ok", "worst"]]
     return table.assign(genuine=table["check"].map(_between_halves(folder))) if name == "cern" else table
@@ -94,7 +94,7 @@ def _cern(folder: Path, n: int | None, seed: int) -> dict[str, tuple[float, str]
     simulated = simulate_cern.simulate(n or simulate_cern.ROWS, seed)
     features = genuine[list(cern.NAMES)]
     auc = classifier_auc(simulated[list(cern.NAMES)].iloc[: len(features)], features)
-    residuals = {name: found.max() for name, found in identities(simulate_cern.track_arrays(simulated)).items()}
+    residuals = {name: result.max() for name, result in identities(simulate_cern.track_arrays(simulated)).items()}
     values = [
         _largest(distances(simulated, masses)),
         _largest(distances(simulated, features)),

@@ -83,10 +83,10 @@ def given(name: str, path: str | Path) -> Path:
     files: tuple[str, ...] = MODULES[name].FILES
     if place.is_file():
         return place
-    found = next((place / file for file in files if (place / file).is_file()), None)
-    if found is None:
+    result = next((place / file for file in files if (place / file).is_file()), None)
+    if result is None:
         raise FileNotFoundError(f"path must be a file, or a folder with {' or '.join(files)}; found {path}")
-    return found
+    return result
 
 
 def fetch(name: str, timeout: float = PATIENT) -> Path:
@@ -188,8 +188,8 @@ def _check(name: str, part: Path) -> None:
 
 
 def _other_hash(part: Path) -> str | None:
-    found, known = sha256(part), bangalore.SHA256["Bangalore.csv"]
-    return None if found == known else f"sha256 {found} instead of {known}"
+    result, known = sha256(part), bangalore.SHA256["Bangalore.csv"]
+    return None if result == known else f"sha256 {result} instead of {known}"
 
 
 def _other_size(part: Path) -> str | None:

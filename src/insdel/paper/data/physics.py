@@ -54,16 +54,16 @@ def identities(rows: Mapping[str, np.ndarray], mass: float = ELECTRON_MASS) -> d
     -------
     pt² = px² + py², E² = p² + m², η and φ from the momenta, M from the four-momenta: each (events,)
     """
-    found: dict[str, list[np.ndarray]] = {"pt": [], "E": [], "eta": [], "phi": []}
+    result: dict[str, list[np.ndarray]] = {"pt": [], "E": [], "eta": [], "phi": []}
     for i in (1, 2):
         energy, px, py, pz, pt, eta, phi = (
             np.asarray(rows[f"{name}{i}"]) for name in ("E", "px", "py", "pz", "pt", "eta", "phi")
         )
         momentum = np.sqrt(px**2 + py**2 + pz**2)
-        found["pt"].append(np.abs(pt**2 - px**2 - py**2) / pt**2)
-        found["E"].append(np.abs(energy**2 - momentum**2 - mass**2) / energy**2)
-        found["eta"].append(np.abs(eta - np.arcsinh(pz / np.hypot(px, py))))
-        found["phi"].append(np.abs(np.angle(np.exp(1j * (phi - np.arctan2(py, px))))))
-    residuals = {name: np.maximum(*both) for name, both in found.items()}
+        result["pt"].append(np.abs(pt**2 - px**2 - py**2) / pt**2)
+        result["E"].append(np.abs(energy**2 - momentum**2 - mass**2) / energy**2)
+        result["eta"].append(np.abs(eta - np.arcsinh(pz / np.hypot(px, py))))
+        result["phi"].append(np.abs(np.angle(np.exp(1j * (phi - np.arctan2(py, px))))))
+    residuals = {name: np.maximum(*both) for name, both in result.items()}
     residuals["M"] = np.abs(invariant_mass(rows, mass) / np.asarray(rows["M"]) - 1)
     return residuals

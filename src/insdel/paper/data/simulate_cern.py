@@ -51,10 +51,10 @@ def simulate(n: int = ROWS, seed: int = 0, fitted: Fitted | None = None) -> pd.D
     if n < 1:
         raise ValueError(f"n must be at least 1 event, found {n}")
     rng, fitted = np.random.default_rng(seed), parameters() if fitted is None else fitted
-    kept: list[np.ndarray] = []
-    while sum(len(part) for part in kept) < n:
-        kept.append(_draw(fitted, min(AT_ONCE, 3 * n + 8), rng))
-    event, charges = np.split(np.concatenate(kept)[:n], [5], axis=1)
+    remaining: list[np.ndarray] = []
+    while sum(len(part) for part in remaining) < n:
+        remaining.append(_draw(fitted, min(AT_ONCE, 3 * n + 8), rng))
+    event, charges = np.split(np.concatenate(remaining)[:n], [5], axis=1)
     rows = pd.DataFrame(_tracks(event, rng)).assign(Q1=charges[:, 0], Q2=charges[:, 1])
     rows[TARGET] = invariant_mass(track_arrays(rows))
     return rows[[*NAMES, TARGET]]

@@ -97,9 +97,9 @@ def read_table(
 
 def refuse(path: Path, problems: Iterable[Problem]) -> None:
     """Raise one `DataError` with all problems, in the order of the file; do nothing if there are none."""
-    found = sorted(problems, key=lambda p: (p.row or 0, p.column or ""))
-    if found:
-        raise DataError(path, found)
+    result = sorted(problems, key=lambda p: (p.row or 0, p.column or ""))
+    if result:
+        raise DataError(path, result)
 
 
 def wrong_cells(values: pd.Series, allowed: np.ndarray, what: str) -> list[Problem]:

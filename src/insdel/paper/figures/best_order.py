@@ -47,8 +47,8 @@ def beyond_shares(shares: Mapping[str, pd.DataFrame], titles: Mapping[str, str])
     figure, panels = panels_row(len(LATTICE_MODES), 11.0, 4.2, sharey=True)
     places = np.arange(len(titles))
     for panel, mode in zip(panels, LATTICE_MODES, strict=True):
-        for k, (run, found) in enumerate(shares.items()):
-            rows = found.loc[mode].reindex(list(titles))
+        for k, (run, result) in enumerate(shares.items()):
+            rows = result.loc[mode].reindex(list(titles))
             off = places + 0.16 * (k - (len(shares) - 1) / 2)
             panel.errorbar(rows["share"], off, xerr=2 * rows["share_se"], fmt=MARKERS[k], color=COLORS[k],
                            markersize=4, lw=1, label=run)  # fmt: skip
@@ -120,8 +120,8 @@ def chance_tails(tails: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -
     for panel, (run, rows) in zip(panels, tails.items(), strict=True):
         for (method, name), color, style in zip(titles.items(), COLORS, ["-", "-", "-", "-", "-", "--", ":", "--"],
                                                 strict=False):  # fmt: skip
-            found = np.sort(rows.loc[rows["method"] == method, "tail_probability"].to_numpy())
-            panel.step([*found, 1.0], [*(np.arange(1, len(found) + 1) / len(found)), 1.0], where="post", color=color,
+            result = np.sort(rows.loc[rows["method"] == method, "tail_probability"].to_numpy())
+            panel.step([*result, 1.0], [*(np.arange(1, len(result) + 1) / len(result)), 1.0], where="post", color=color,
                        ls=style, label=name)  # fmt: skip
         least = float(rows["tail_probability"].min())
         line = np.geomspace(least, 1, 200)
@@ -141,8 +141,8 @@ def chance_scale(standings: Mapping[str, pd.DataFrame], titles: Mapping[str, str
     figure, panels = panels_row(len(standings), 5.0 * len(standings), 3.8, sharey=True)
     for panel, (run, rows) in zip(panels, standings.items(), strict=True):
         for place, method in enumerate(titles):
-            found = rows.loc[rows["method"] == method, "normalised"].dropna()
-            low, left, middle, right, high = np.quantile(found, [0.05, 0.25, 0.5, 0.75, 0.95])
+            result = rows.loc[rows["method"] == method, "normalised"].dropna()
+            low, left, middle, right, high = np.quantile(result, [0.05, 0.25, 0.5, 0.75, 0.95])
             panel.plot([low, high], [place, place], color=PALETTE["sky"], lw=2)
             panel.plot([left, right], [place, place], color=PALETTE["blue"], lw=6, solid_capstyle="butt")
             panel.plot(middle, place, "o", color=PALETTE["black"], markersize=5)

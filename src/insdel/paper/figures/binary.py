@@ -41,12 +41,12 @@ def binary_distance(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """
     figure, [left, right] = panels_row(2, 10.0, 3.8)
     percent = table.assign(distance=100 * table["error"] / table["size"])
-    found = {title: percent.loc[percent["method"] == method, "distance"] for method, title in titles.items()}
-    boxes = left.boxplot(list(found.values()), orientation="horizontal", patch_artist=True, widths=0.6, whis=(5, 95),
+    result = {title: percent.loc[percent["method"] == method, "distance"] for method, title in titles.items()}
+    boxes = left.boxplot(list(result.values()), orientation="horizontal", patch_artist=True, widths=0.6, whis=(5, 95),
                          showfliers=False, medianprops={"color": PALETTE["black"]})  # fmt: skip
     for box, color in zip(boxes["boxes"], COLORS, strict=False):
         box.set_facecolor(color)
-    left.set_yticks(range(1, len(found) + 1), list(found))
+    left.set_yticks(range(1, len(result) + 1), list(result))
     left.invert_yaxis()
     left.set_xscale("log")
     left.xaxis.set_major_formatter("{x:g}")

@@ -88,10 +88,10 @@ def fit_history(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> Figur
     figure, panels = panels_row(len(histories), 4.6 * len(histories), 3.6)
     for axes, (title, rows) in zip(panels, histories.items(), strict=True):
         table = pd.DataFrame(list(rows))
-        kept = table.loc[table["validation"].idxmin()]
+        remaining = table.loc[table["validation"].idxmin()]
         axes.plot(table["epoch"], table["train"], color=PALETTE["blue"], label="training rows, with dropout")
         axes.plot(table["epoch"], table["validation"], "--", color=PALETTE["orange"], label="validation rows")
-        axes.plot(kept["epoch"], kept["validation"], "o", color=PALETTE["black"], label="the epoch that is kept")
+        axes.plot(remaining["epoch"], remaining["validation"], "o", color=PALETTE["black"], label="the epoch that is kept")
         axes.set(title=title, xlabel="epoch", yscale="log")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     panels[0].set_ylabel("Huber's loss")

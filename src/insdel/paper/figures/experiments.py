@@ -17,8 +17,8 @@ from insdel.plots import COLORS, PALETTE, panels_grid, panels_row, straight_line
 
 def _areas(table: pd.DataFrame, method: str, mode: str) -> np.ndarray:
     """ABC / n of a method in one test, by pair."""
-    chosen = table[(table["method"] == method) & (table["mode"] == mode)]
-    return chosen.sort_values("pair")["abc_per_feature"].to_numpy(float)
+    choice = table[(table["method"] == method) & (table["mode"] == mode)]
+    return choice.sort_values("pair")["abc_per_feature"].to_numpy(float)
 
 
 def experiment_aggregate(table: pd.DataFrame, unit: str = "", bins: int = 30) -> Figure:
@@ -101,9 +101,9 @@ def experiment_scatter(table: pd.DataFrame, rises: ArrayLike, unit: str = "") ->
     up = np.asarray(rises, dtype=bool)
     for panel, (method, (label, _, _)) in zip(panels, WALKERS.items(), strict=True):
         across, height = _areas(table, method, "insertion"), _areas(table, method, "deletion")
-        for chosen, color, marker, text in ((up, "pink", "o", "f(x′) > f(x)"), (~up, "green", "^", "f(x′) < f(x)")):
+        for choice, color, marker, text in ((up, "pink", "o", "f(x′) > f(x)"), (~up, "green", "^", "f(x′) < f(x)")):
             style: dict[str, Any] = {"markersize": 4, "alpha": 0.5, "rasterized": True, "label": text}
-            panel.plot(across[chosen], height[chosen], marker, color=PALETTE[color], **style)
+            panel.plot(across[choice], height[choice], marker, color=PALETTE[color], **style)
         ends = [min(across.min(), height.min()), max(across.max(), height.max())]
         panel.plot(ends, ends, color=PALETTE["grey"], linewidth=1)
         panel.set(title=label, xlabel=f"insertion ABC / n{unit}")

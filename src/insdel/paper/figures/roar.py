@@ -61,10 +61,10 @@ def roar_forms(table: pd.DataFrame, unit: str = "") -> Figure:
 
 
 def _curves(panel: Axes, table: pd.DataFrame, form: str = "features") -> None:
-    found = roar_tables.losses(table, form)
-    ends = found[found["ranking"] == found["ranking"].iloc[0]].iloc[[0, -1]]
+    result = roar_tables.losses(table, form)
+    ends = result[result["ranking"] == result["ranking"].iloc[0]].iloc[[0, -1]]
     panel.plot(ends["share"], ends["loss"], color=PALETTE["black"], linewidth=1, label="straight line")
-    for ranking, rows in found.groupby("ranking", sort=False):
+    for ranking, rows in result.groupby("ranking", sort=False):
         color, line, marker = LOOKS[str(ranking)]
         panel.errorbar(rows["share"], rows["loss"], rows["se"], color=PALETTE[color], linestyle=line, marker=marker,
                        markersize=4, capsize=2, label=TITLES[str(ranking)])  # fmt: skip
@@ -80,10 +80,10 @@ def roar_bends(tables: Mapping[str, pd.DataFrame]) -> Figure:
     offsets = np.linspace(-0.28, 0.28, len(rankings)) if len(rankings) > 1 else np.zeros(1)
     for ranking, offset in zip(rankings, offsets, strict=True):
         color, _, marker = LOOKS[ranking]
-        found = {row: roar_tables.bends(table).loc[ranking] for row, table in enumerate(tables.values())
+        result = {row: roar_tables.bends(table).loc[ranking] for row, table in enumerate(tables.values())
                  if ranking in set(table["ranking"]) and not roar_tables.is_noise(table)}  # fmt: skip
-        heights = [row + offset for row in found]
-        bent, error = ([float(one[part]) for one in found.values()] for part in ("bend", "se"))
+        heights = [row + offset for row in result]
+        bent, error = ([float(one[part]) for one in result.values()] for part in ("bend", "se"))
         panel.errorbar(bent, heights, xerr=2 * np.array(error), color=PALETTE[color], marker=marker, markersize=5,
                        linestyle="none", capsize=2, label=TITLES[ranking])  # fmt: skip
     panel.axvline(0, color=PALETTE["black"], linewidth=1)

@@ -51,8 +51,8 @@ class Hyper:
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout needs a ratio in [0, 1); found {self.dropout}.")
         if self.learning_rate <= 0 or self.huber <= 0:
-            found = f"{self.learning_rate} and {self.huber}"
-            raise ValueError(f"learning_rate and huber need positive numbers; found {found}.")
+            result = f"{self.learning_rate} and {self.huber}"
+            raise ValueError(f"learning_rate and huber need positive numbers; found {result}.")
 
 
 @dataclass(frozen=True)
@@ -270,10 +270,10 @@ def pick_device(device: str | torch.device = "auto") -> torch.device:
 
 def _checked(values: ArrayLike | Tensor) -> Tensor:
     """Finite numbers as a contiguous float32 tensor on the processor."""
-    found = values.detach().cpu() if isinstance(values, Tensor) else torch.from_numpy(np.array(values, np.float32))
-    if not torch.isfinite(found).all():
+    result = values.detach().cpu() if isinstance(values, Tensor) else torch.from_numpy(np.array(values, np.float32))
+    if not torch.isfinite(result).all():
         raise ValueError("a training needs finite numbers; found NaN or infinity. Drop or fill these rows.")
-    return found.float().contiguous()
+    return result.float().contiguous()
 
 
 @contextmanager
@@ -370,14 +370,14 @@ def train_model(
     loss = _loss(model, unit, Unit.of(data.y, recipe.loss_unit), hyper.huber)
     optimiser, scheduler = optimiser_for(model.parameters(), hyper, recipe, len(data.x))
     history: list[dict[str, float]] = []
-    best, kept = math.inf, model.state_dict()
+    best, remaining = math.inf, model.state_dict()
     bar = tqdm(range(recipe.epochs), desc="fit", unit="epoch", disable=progress_off(progress), leave=False)
     for epoch in bar:
         learnt = _epoch(model, loss, data, recipe, optimiser, scheduler)
         held = _validation(model, loss, data)
         history.append({"epoch": epoch, "rate": optimiser.param_groups[0]["lr"], "train": learnt, "validation": held})
         if held < best or not recipe.keep_best:
-            best, kept = held, copy.deepcopy(model.state_dict())
+            best, remaining = held, copy.deepcopy(model.state_dict())
         bar.set_postfix(validation=f"{held:.4g}", refresh=False)
         if on_epoch is not None:
             on_epoch(epoch, held)
@@ -385,7 +385,7 @@ def train_model(
         raise ValueError(
             "the training diverged: no epoch has a finite validation loss. Lower the learning rate or `clip`."
         )
-    model.load_state_dict(kept)
+    model.load_state_dict(remaining)
     _fold(model, unit)
     return history
 

@@ -57,14 +57,14 @@ def search(
     if trials < 1:
         raise ValueError(f"a search needs at least 1 trial; found {trials}.")
     optuna = _optuna()
-    chosen = replace(RECIPES[recipe] if isinstance(recipe, str) else recipe, **changes)
-    study = _study(storage, training_config(x, y, PAPER["bangalore"], chosen, seed))
+    choice = replace(RECIPES[recipe] if isinstance(recipe, str) else recipe, **changes)
+    study = _study(storage, training_config(x, y, PAPER["bangalore"], choice, seed))
     with tqdm(total=trials, initial=_finished(study), desc="search", disable=progress_off(progress)) as bar:
         while (done := _finished(study)) < trials:
             # one sampler per trial: a resumed study draws what an uninterrupted one would have drawn
             draw = int(np.random.SeedSequence([seed, done]).generate_state(1)[0])
             study.sampler = optuna.samplers.TPESampler(seed=draw, n_startup_trials=STARTUP)
-            study.optimize(lambda trial: _trial(trial, x, y, chosen, seed), n_trials=1)
+            study.optimize(lambda trial: _trial(trial, x, y, choice, seed), n_trials=1)
             bar.update(_finished(study) - done)
     return study
 
@@ -81,9 +81,9 @@ def suggest(trial: optuna.Trial) -> Hyper:
 
 def best(study: optuna.Study) -> Hyper:
     """The hyperparameters of the study's best trial."""
-    found = study.best_params
-    neurons = tuple(found[f"neurons_{k + 1}"] for k in range(found["layers"]))
-    return Hyper(neurons, found["dropout"], found["learning_rate"])
+    result = study.best_params
+    neurons = tuple(result[f"neurons_{k + 1}"] for k in range(result["layers"]))
+    return Hyper(neurons, result["dropout"], result["learning_rate"])
 
 
 def history(study: optuna.Study) -> pd.DataFrame:
@@ -137,24 +137,24 @@ def compare_recipes(
 
 def recipe_variants(name: str) -> dict[str, Recipe]:
     """The chosen recipe of `RECIPES` and the alternatives that it was chosen from, by what they change."""
-    chosen = RECIPES[name]
+    choice = RECIPES[name]
     common = {
-        "chosen": chosen,
+        "chosen": choice,
         "constant rate, no clipping, last epoch": replace(
-            chosen, schedule="constant", warmup=0.0, clip=1e9, keep_best=False
+            choice, schedule="constant", warmup=0.0, clip=1e9, keep_best=False
         ),
-        "constant rate, no clipping": replace(chosen, schedule="constant", warmup=0.0, clip=1e9),
-        "last epoch": replace(chosen, keep_best=False),
-        "half the batch": replace(chosen, batch=chosen.batch // 2),
-        "twice the batch": replace(chosen, batch=2 * chosen.batch),
-        "AdamW, decay 0.1": replace(chosen, optimiser="adamw", weight_decay=0.1),
+        "constant rate, no clipping": replace(choice, schedule="constant", warmup=0.0, clip=1e9),
+        "last epoch": replace(choice, keep_best=False),
+        "half the batch": replace(choice, batch=choice.batch // 2),
+        "twice the batch": replace(choice, batch=2 * choice.batch),
+        "AdamW, decay 0.1": replace(choice, optimiser="adamw", weight_decay=0.1),
     }
     units = {
         f"output in units of the {output}, δ in units of the {loss}": replace(
-            chosen, output_unit=output, loss_unit=loss
+            choice, output_unit=output, loss_unit=loss
         )
         for output, loss in (("target", "target"), ("deviation", "target"), ("deviation", "deviation"))
-        if (output, loss) != (chosen.output_unit, chosen.loss_unit)
+        if (output, loss) != (choice.output_unit, choice.loss_unit)
     }
     return common | units
 

@@ -63,12 +63,12 @@ class Stack:
 
     def networks(self) -> list[MLP]:
         """The replicates one by one, in eval mode, weights frozen."""
-        found = []
+        result = []
         for k in range(len(self)):
             network = MLP(self.features, self.neurons, self.dropout)
             network.load_state_dict({name: value[k].detach() for name, value in self.weights.items()})
-            found.append(network.eval().requires_grad_(False))
-        return found
+            result.append(network.eval().requires_grad_(False))
+        return result
 
 
 @dataclass(frozen=True)
@@ -157,19 +157,19 @@ def _train(stack: Stack, draws: Draws, x: Tensor, y: Tensor, hyper: Hyper, recip
         value.requires_grad_(True)
     optimiser, scheduler = mlp.optimiser_for(stack.weights.values(), hyper, recipe, draws.learn.shape[1])
     best = torch.full((len(stack),), math.inf, device=x.device)
-    kept = _copy(stack)
+    remaining = _copy(stack)
     for _ in range(recipe.epochs):
         _epoch(stack, loss, draws, x, y, recipe, optimiser, scheduler)
         held = _validation(stack, loss, draws, x, y)
         better = held < best if recipe.keep_best else torch.ones_like(best, dtype=torch.bool)
         best[better] = held[better]
         for name, value in _copy(stack).items():
-            kept[name][better] = value[better]
+            remaining[name][better] = value[better]
     if not torch.isfinite(best).all():
         raise ValueError(
             "a training diverged: no epoch has a finite validation loss. Lower the learning rate or `clip`."
         )
-    stack.weights = _fold(kept, loss, 3 * len(hyper.neurons))
+    stack.weights = _fold(remaining, loss, 3 * len(hyper.neurons))
     return stack
 
 
@@ -255,10 +255,10 @@ def joint_versus_single(
             mlp.fit(x, y, hyper, seed=seed, device="cpu", progress=False, **changes)
         times["joint"].append(middle - start)
         times["single"].append(time.perf_counter() - middle)
-    found = {name: statistics.median(spent) for name, spent in times.items()}
-    found["ratio"] = found["single"] / found["joint"]
+    result = {name: statistics.median(spent) for name, spent in times.items()}
+    result["ratio"] = result["single"] / result["joint"]
     print(
-        f"{len(seeds)} replicates: {found['joint']:.2f} s together, {found['single']:.2f} s one at a time, "
-        f"{found['ratio']:.2f} times faster together"
+        f"{len(seeds)} replicates: {result['joint']:.2f} s together, {result['single']:.2f} s one at a time, "
+        f"{result['ratio']:.2f} times faster together"
     )
-    return found
+    return result

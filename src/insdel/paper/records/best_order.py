@@ -30,18 +30,18 @@ def _study(name: str, policy: str, parameters: Mapping[str, Any], desk: Desk) ->
     experiment = prepare(**setting(name, parameters, policy))
     x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
     options: dict[str, Any] = {"options": experiment.options, "checkpoint": desk.folder}
-    found = study(experiment.model, x, reference, orders=parameters["orders"], **options)
-    found = with_ends(found, ends_table(experiment.pairs))
+    result = study(experiment.model, x, reference, orders=parameters["orders"], **options)
+    result = with_ends(result, ends_table(experiment.pairs))
     facts = {
         **experiment_facts(experiment),
         "parameters": {"name": name, "policy": policy, "methods": METHODS, "levels": LEVELS},
-        "pairs": len(found.pairs),
-        "skipped": len(experiment.pairs) - len(found.pairs),
+        "pairs": len(result.pairs),
+        "skipped": len(experiment.pairs) - len(result.pairs),
         "skipped_are": f"pairs that differ in more than {MAX_FEATURES} features",
-        "evaluations": int((2.0 ** found.pairs["differing"]).sum()),
+        "evaluations": int((2.0 ** result.pairs["differing"]).sum()),
         "evaluations_are": "hybrids in the lattices; gradients and LIME's samples come on top",
     }
-    tables = {"areas": _slim(found.areas), "pairs": found.pairs, "orders": _slim(found.orders)}
+    tables = {"areas": _slim(result.areas), "pairs": result.pairs, "orders": _slim(result.orders)}
     return Recording(tables, facts)
 
 

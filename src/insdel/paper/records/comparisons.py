@@ -41,10 +41,10 @@ def _compare(name: str, policy: str, parameters: Mapping[str, Any], desk: Desk) 
     """Compare the methods on the pairs of one experiment and policy."""
     experiment = prepare(**setting(name, parameters, policy))
     checkpoint = {"checkpoint": desk.folder / "chunks", "scheduler": desk.scheduler}
-    found = outcome.live(experiment, METHODS, charged=parameters.get("charged"), **checkpoint)
-    tables = {"areas": slim(found.table), "pairs": found.pairs, "curves": found.curves}
-    if found.charges is not None:
-        tables["charges"] = found.charges
+    result = outcome.live(experiment, METHODS, charged=parameters.get("charged"), **checkpoint)
+    tables = {"areas": slim(result.table), "pairs": result.pairs, "curves": result.curves}
+    if result.charges is not None:
+        tables["charges"] = result.charges
     facts = {
         **experiment_facts(experiment),
         "parameters": {"name": name, "policy": policy, "methods": METHODS},
@@ -74,8 +74,8 @@ def _vary(parameters: Mapping[str, Any], desk: Desk) -> Recording:
     runs = pd.DataFrame(facts)
     areas = slim(pd.concat(tables, ignore_index=True)).drop(columns=["auc", "abc"])
     about |= {"parameters": {"methods": variation.METHODS}, "runs": len(runs)}
-    found = {"areas": areas, "runs": runs, "pairs": pd.concat(ends, ignore_index=True)}
-    return Recording(found, {**about, "evaluations": int(runs["evaluations"].sum())})
+    result = {"areas": areas, "runs": runs, "pairs": pd.concat(ends, ignore_index=True)}
+    return Recording(result, {**about, "evaluations": int(runs["evaluations"].sum())})
 
 
 def _accuracy(parameters: Mapping[str, Any], desk: Desk) -> Recording:

@@ -40,12 +40,12 @@ def _events(parameters: Mapping[str, Any], desk: Desk) -> Recording:
 def _extreme(parameters: Mapping[str, Any], desk: Desk) -> Recording:
     experiment = prepare(**setting("cern", {**parameters, "pairs": None}, "one_to_one"))
     ruler = Ruler.of(experiment)
-    found = tail(experiment, ruler, pairings=parameters["pairings"], checkpoint=desk.folder / "pairings")
-    few = extremes(found)
+    result = tail(experiment, ruler, pairings=parameters["pairings"], checkpoint=desk.folder / "pairings")
+    few = extremes(result)
     extreme = chosen_pairs(experiment, few["row"].tolist(), few["reference_row"].tolist())
     steps = walks(extreme, ruler, checkpoint=desk.folder / "walks")
     steps = slim(steps.assign(what=few["what"].to_numpy()[steps["pair"]]))
-    return Recording({"pairings": found, "walks": steps}, {**_facts(experiment), "pairs": len(found)})
+    return Recording({"pairings": result, "walks": steps}, {**_facts(experiment), "pairs": len(result)})
 
 
 def slim(steps: pd.DataFrame) -> pd.DataFrame:

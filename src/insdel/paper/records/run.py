@@ -172,8 +172,8 @@ def _less(name: str, tables: Mapping[str, pd.DataFrame]) -> str:
     if not results.exists(name):
         return ""
     rows = {file.removesuffix(".parquet"): facts.get("rows", 0) for file, facts in results.about(name)["files"].items()}
-    fewer = [f"{table} has {len(found):,} rows, recorded are {rows[table]:,}"
-             for table, found in tables.items() if len(found) < rows.get(table, 0)]  # fmt: skip
+    fewer = [f"{table} has {len(result):,} rows, recorded are {rows[table]:,}"
+             for table, result in tables.items() if len(result) < rows.get(table, 0)]  # fmt: skip
     return "; ".join(fewer)
 
 
@@ -191,8 +191,8 @@ def _watched(command: str, clock: Clock, say: Say) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        kept = len(clock.finished())
-        say(f"stopped: {kept:,} finished parts are kept in build/records/{clock.folder.name}; to go on: {command}")
+        remaining = len(clock.finished())
+        say(f"stopped: {remaining:,} finished parts are kept in build/records/{clock.folder.name}; to go on: {command}")
         raise
     finally:
         over.set()

@@ -89,10 +89,10 @@ def asymmetry(models: Mapping[str, Model], pairs: Mapping[str, policies.Pairs], 
     for policy, ours in pairs.items():
         ends = stats.Ends.of(ours)
         for name, f in models.items():
-            found = areas(f, ours, samples)
+            result = areas(f, ours, samples)
             row: dict[str, Any] = {"policy": policy, "model": name}
             for mode in MODES:
-                row[mode], row[f"{mode} se"] = stats.mean(found[mode], ends)
-            row["ratio"], row["ratio se"] = stats.ratio(found["deletion"], found["insertion"], ends)
+                row[mode], row[f"{mode} se"] = stats.mean(result[mode], ends)
+            row["ratio"], row["ratio se"] = stats.ratio(result["deletion"], result["insertion"], ends)
             rows.append(row)
     return pd.DataFrame(rows).set_index(["policy", "model"])

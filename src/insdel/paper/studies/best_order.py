@@ -93,7 +93,7 @@ def _chunk(
     shared = list(lattices(f, x, reference, progress=False)) if len(small) else []
     scores = {method: _attributions(method, f, x, reference, first + small, plan, shared) for method in plan.methods}
     for k, lattice in enumerate(shared):
-        own = {method: found[k] for method, found in scores.items()}
+        own = {method: result[k] for method, result in scores.items()}
         rows.append(_pair(lattice, own, first + int(small[k]), [plan.seed, first + int(small[k])], orders))
     return tuple(pd.DataFrame([line for row in rows for line in row[part]]) for part in range(len(PARTS)))
 
@@ -119,11 +119,11 @@ def _pair(lattice: Lattice, scores: dict[str, np.ndarray], pair: int, seed: list
     sampled, n = chance.sample(lattice, orders, seed), lattice.n
     areas = []
     for mode in LATTICE_MODES:
-        found = np.array([_area(lattice, *walk, mode) for walk in walks.values()])
+        result = np.array([_area(lattice, *walk, mode) for walk in walks.values()])
         top, (mean, sd) = float(lattice.abc(best[mode], mode)), chance.moments(lattice, mode)
-        tails, optimal = chance.tail(sampled[mode], found), found >= top - chance.CLOSE * _scale(lattice)
+        tails, optimal = chance.tail(sampled[mode], result), result >= top - chance.CLOSE * _scale(lattice)
         for k, method in enumerate(walks):
-            areas.append({"pair": pair, "method": method, "mode": mode, "abc_per_feature": found[k] / n,
+            areas.append({"pair": pair, "method": method, "mode": mode, "abc_per_feature": result[k] / n,
                           "best": top / n, "expected": mean / n, "sd": sd / n, "tail_probability": tails[k],
                           "optimal": bool(optimal[k])})  # fmt: skip
     agree = _agreement(rankings["best_insertion"], rankings["best_deletion"], lattice.players)
@@ -137,8 +137,9 @@ def _pair(lattice: Lattice, scores: dict[str, np.ndarray], pair: int, seed: list
 
 def _area(lattice: Lattice, insertion: np.ndarray, deletion: np.ndarray, mode: str) -> float:
     """ABC of a method's two orders; "both" is the sum of its two tests."""
-    there, back = float(lattice.abc(insertion)), float(lattice.abc(deletion, "deletion"))
-    return {"insertion": there, "deletion": back, "both": there + back}[mode]
+    up = float(lattice.abc(insertion))
+    down = float(lattice.abc(deletion, "deletion"))
+    return {"insertion": up, "deletion": down, "both": up + down}[mode]
 
 
 def _scale(lattice: Lattice) -> float:

@@ -36,10 +36,10 @@ class Evidence:
 def live(experiment: Experiment, orders: int, seed: int = 0) -> Evidence:
     """Study an experiment's pairs now."""
     x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
-    found = study(experiment.model, x, reference, options=experiment.options, orders=orders, seed=seed, progress=False)
-    found = with_ends(found, ends_table(experiment.pairs))
-    line = f"this page's own run: {len(found.pairs):,} pairs, {experiment.source}, R² {experiment.r2:.3f}"
-    return Evidence(found, line)
+    result = study(experiment.model, x, reference, options=experiment.options, orders=orders, seed=seed, progress=False)
+    result = with_ends(result, ends_table(experiment.pairs))
+    line = f"this page's own run: {len(result.pairs):,} pairs, {experiment.source}, R² {experiment.r2:.3f}"
+    return Evidence(result, line)
 
 
 def recorded(run: str) -> Evidence | None:
@@ -49,11 +49,11 @@ def recorded(run: str) -> Evidence | None:
         return None
     areas, about = results.load(name)
     pairs, orders = (results.load(name, table)[0] for table in ("pairs", "orders"))
-    found = Found(areas, pairs, orders)
+    result = Found(areas, pairs, orders)
     whole = tables.recorded_pairs(RUNS[run])  # of the run whose first pairs these are; it knows their rows
     if "row" not in pairs and whole is not None:
-        found = with_ends(found, whole)
-    return Evidence(found, tables.told(about))
+        result = with_ends(result, whole)
+    return Evidence(result, tables.told(about))
 
 
 def with_ends(found: Found, ends: pd.DataFrame) -> Found:
@@ -68,7 +68,7 @@ def with_ends(found: Found, ends: pd.DataFrame) -> Found:
 def together(own: Mapping[str, Evidence], use_records: bool) -> dict[str, Evidence]:
     """The runs to show, in the order of `RUNS`: recorded ones if wanted and there, else the page's own."""
     records = {run: recorded(run) if use_records else None for run in RUNS}
-    return {run: found for run in RUNS if (found := records[run] or own.get(run)) is not None}
+    return {run: result for run in RUNS if (result := records[run] or own.get(run)) is not None}
 
 
 def command(run: str) -> str:
@@ -171,7 +171,7 @@ def crossed(
     areas: pd.DataFrame, pairs: pd.DataFrame | None = None, rankings: Iterable[str] = (*BEST, "kernel_shap")
 ) -> pd.DataFrame:
     """What a ranking that is best for one test reaches in the others, "percent ± se" of the best, (rankings, modes)."""
-    found = shares(areas, pairs)
-    found["cell"] = [plus_minus(share, se, 1) for share, se in found[["share", "share_se"]].to_numpy()]
-    cells = {title(name): {mode: found.loc[(mode, name), "cell"] for mode in BEST.values()} for name in rankings}
+    result = shares(areas, pairs)
+    result["cell"] = [plus_minus(share, se, 1) for share, se in result[["share", "share_se"]].to_numpy()]
+    cells = {title(name): {mode: result.loc[(mode, name), "cell"] for mode in BEST.values()} for name in rankings}
     return pd.DataFrame.from_dict(cells, orient="index").rename(columns={"both": "insertion + deletion"})

@@ -114,15 +114,15 @@ def study(
     """
     plan = plan or Plan()
     mask = feature_mask(binary, x, x.shape[1]).numpy()
-    kept = np.flatnonzero((x != reference).sum(axis=1) <= plan.largest)
-    if not len(kept):
+    remaining = np.flatnonzero((x != reference).sum(axis=1) <= plan.largest)
+    if not len(remaining):
         raise ValueError(f"no pair differs in {plan.largest} features or fewer. Raise largest, or choose other pairs.")
     known = {"binary": mask, **asdict(plan), "chunk": chunk, "code": [__file__]}
     store = Store(checkpoint, lambda: identity(f, x, reference, **known))
-    starts = range(0, len(kept), chunk)
+    starts = range(0, len(remaining), chunk)
     for first in tqdm(starts, unit=" chunks", disable=progress_off(progress)):
         if not store.has(first):
-            part = kept[first : first + chunk]
+            part = remaining[first : first + chunk]
             rows = _chunk(f, x[part], reference[part], mask, plan, part)
             store.put(first, rows.assign(pair=part[rows["pair"]]))
     return pd.concat([store.get(first) for first in starts], ignore_index=True)
@@ -139,10 +139,10 @@ def _chunk(
     parts = []
     for name, (method, options) in plan.methods(mask, pairs).items():
         counted, start = Counted(f), time.perf_counter()
-        found = np.asarray(explain(method, counted, x, reference, **options))
+        result = np.asarray(explain(method, counted, x, reference, **options))
         spent = {"seconds": (time.perf_counter() - start) / len(x), "bend": bends}
         spent |= {"gradients": counted.gradients / len(x), "predictions": counted.predictions / len(x)}
-        parts.append(_rows(name, found, exact, differing, mask, shared).assign(**spent))
+        parts.append(_rows(name, result, exact, differing, mask, shared).assign(**spent))
     return pd.concat(parts).sort_values("pair", kind="stable", ignore_index=True)
 
 

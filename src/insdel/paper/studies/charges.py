@@ -37,8 +37,8 @@ def table(experiment: Experiment, pairs: int | None = None) -> pd.DataFrame:
     parts = [_flips(shared, charged)]
     for method in METHODS:
         exact = method == "kernel_shap"
-        found = [lat.shapley() for lat in shared] if exact else explain(method, experiment.model, x, reference)
-        parts += list(_parts(method, np.asarray(found), shared, names, charged))
+        result = [lat.shapley() for lat in shared] if exact else explain(method, experiment.model, x, reference)
+        parts += list(_parts(method, np.asarray(result), shared, names, charged))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -66,11 +66,11 @@ class Counter:
 def budget_option(method: str) -> str:
     """Name of the option that says how much the method spends."""
     options = find(method, METHODS).options
-    found = [option for option in BUDGET_OPTIONS if option in options]
-    if not found:
+    result = [option for option in BUDGET_OPTIONS if option in options]
+    if not result:
         able = [name for name, m in METHODS.items() if any(option in m.options for option in BUDGET_OPTIONS)]
         raise ValueError(f"{method} has no budget to vary. Methods that have one: {', '.join(able)}.")
-    return found[0]
+    return result[0]
 
 
 def cost_accuracy(
@@ -178,8 +178,8 @@ def enough(table: pd.DataFrame, share: float = 0.01) -> pd.DataFrame:
     """
     goal = share * (table["abc_per_feature"] + table["shortfall"]).abs()
     ordered = table.assign(short=table["shortfall"] > goal).sort_values("evaluations", kind="stable")
-    found = pd.DataFrame(np.nan, index=table["method"].unique(), columns=list(MODES))
+    result = pd.DataFrame(np.nan, index=table["method"].unique(), columns=list(MODES))
     for (method, mode), rows in ordered.groupby(["method", "mode"]):
         settled = ~rows["short"][::-1].cummax()[::-1]  # from here to the largest budget
-        found.loc[method, mode] = rows["evaluations"][settled].min()
-    return found
+        result.loc[method, mode] = rows["evaluations"][settled].min()
+    return result

@@ -140,7 +140,7 @@ def accuracy(true: np.ndarray, predicted: np.ndarray) -> pd.DataFrame:
     DataFrame: low, high (GeV), events, error, se
     """
     bands = pd.cut(true, list(MASS_BANDS))
-    found = pd.Series(predicted - true).groupby(bands, observed=True).agg(["size", "mean", "sem"])
-    low, high = ([getattr(band, end) for band in found.index] for end in ("left", "right"))
-    return pd.DataFrame({"low": low, "high": high, "events": found["size"].to_numpy(),
-                         "error": found["mean"].to_numpy(), "se": found["sem"].to_numpy()})  # fmt: skip
+    result = pd.Series(predicted - true).groupby(bands, observed=True).agg(["size", "mean", "sem"])
+    low, high = ([getattr(band, end) for band in result.index] for end in ("left", "right"))
+    return pd.DataFrame({"low": low, "high": high, "events": result["size"].to_numpy(),
+                         "error": result["mean"].to_numpy(), "se": result["sem"].to_numpy()})  # fmt: skip

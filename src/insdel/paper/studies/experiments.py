@@ -174,8 +174,8 @@ def _all_rows(dataset: Dataset, split: Split) -> tuple[np.ndarray, np.ndarray]:
 
 def fitted(name: str, split: Split, seed: int, device: str = "auto", **recipe: Any) -> networks.MLP:
     """Return the network fitted to the training rows, from the cache if this very training was done before."""
-    chosen = networks.choose(name, **recipe)
-    config = networks.training_config(split.x_train, split.y_train, *chosen, seed, device)
+    choice = networks.choose(name, **recipe)
+    config = networks.training_config(split.x_train, split.y_train, *choice, seed, device)
     config["code"] = short_hash(Path(mlp.__file__).read_bytes())  # another way to train is another network
     path = data.files.cache() / "models" / f"{name}_{networks.fingerprint(config)}.safetensors"
     if path.is_file():
@@ -184,7 +184,7 @@ def fitted(name: str, split: Split, seed: int, device: str = "auto", **recipe: A
         except Exception as error:  # truncated or foreign: whatever its reader makes of it
             print(f"insdel: {path.name} in the cache is damaged ({error}): dropped, fitted anew", file=sys.stderr)
             path.unlink()
-    model = networks.fit(split.x_train, split.y_train, *chosen, seed=seed, device=device)
+    model = networks.fit(split.x_train, split.y_train, *choice, seed=seed, device=device)
     partial = networks.save(model, path.with_suffix(f".{os.getpid()}"))
     os.replace(partial, path)
     return model

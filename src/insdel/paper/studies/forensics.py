@@ -155,10 +155,10 @@ class Reading:
 
     def areas(self, policy: str) -> pd.DataFrame:
         """ABC per feature: a row per pair, a column (method, mode)."""
-        found = self.pick(policy)
-        x, reference = (self.events.x[found.index], np.asarray(found.reference))
-        if found.reference_index is not None:
-            reference = self.events.x[found.reference_index]
+        result = self.pick(policy)
+        x, reference = (self.events.x[result.index], np.asarray(result.reference))
+        if result.reference_index is not None:
+            reference = self.events.x[result.reference_index]
         x, reference = x[: self.pairs], reference[: self.pairs]
         columns: dict[tuple[str, str], list[np.ndarray]] = {}
         for method, attributions in self._attributions(x, reference):
@@ -233,9 +233,9 @@ def candidate(
     """Train and read one candidate: its choice, R², distances and fingerprint, as plain values."""
     model = train(events, choice, seed)
     reading = Reading(model, events, pairs, choice["distance"], raw=raw)
-    found = reading.fingerprint()
+    result = reading.fingerprint()
     # a network that learned nothing also has a fingerprint; R² says so
-    return {"choice": dict(choice), "seed": seed, "r2": reading.r2(), **distances(found), "fingerprint": _plain(found)}
+    return {"choice": dict(choice), "seed": seed, "r2": reading.r2(), **distances(result), "fingerprint": _plain(result)}
 
 
 def _plain(found: pd.DataFrame) -> list[list[Any]]:
@@ -283,12 +283,12 @@ def _trials(folder: Path, space: dict[str, Any]) -> list[Any]:
     """The candidates so far, as Optuna's finished trials."""
     import optuna
 
-    found = [json.loads(path.read_text()) for path in sorted(folder.glob("candidate_*.json"))]
+    result = [json.loads(path.read_text()) for path in sorted(folder.glob("candidate_*.json"))]
     return [
         optuna.trial.create_trial(
             params={name: str(one["choice"][name]) for name in SPACE}, distributions=space, value=one["steers"]
         )
-        for one in found
+        for one in result
         if math.isfinite(one.get("steers", math.nan))
     ]
 
@@ -299,8 +299,8 @@ def table(folder: Path) -> pd.DataFrame:
     for path in sorted(folder.glob("candidate_*.json")):
         one = json.loads(path.read_text())
         rows.append({"candidate": int(path.stem[-4:]), **one.pop("choice"), **one})
-    found = pd.DataFrame(rows).drop(columns=["fingerprint"], errors="ignore")
-    return found.sort_values("steers", ignore_index=True) if "steers" in found else found
+    result = pd.DataFrame(rows).drop(columns=["fingerprint"], errors="ignore")
+    return result.sort_values("steers", ignore_index=True) if "steers" in result else result
 
 
 def fingerprints(folder: Path) -> pd.DataFrame:
@@ -327,8 +327,8 @@ def nearest(folder: Path, count: int, events: Events, pairs: int | None = None, 
             choice = json.loads((folder / f"candidate_{number:04d}.json").read_text())["choice"]
             replace(path, json.dumps(candidate(events, choice, seed, pairs, raw=True)))
         one = json.loads(path.read_text())
-        found = pd.DataFrame(one["fingerprint"], columns=["policy", "mode", "method", "value"])
-        parts.append(found.assign(candidate=int(number), r2=one["r2"]))
+        result = pd.DataFrame(one["fingerprint"], columns=["policy", "mode", "method", "value"])
+        parts.append(result.assign(candidate=int(number), r2=one["r2"]))
     return pd.concat(parts, ignore_index=True)[["candidate", "r2", "policy", "mode", "method", "value"]]
 
 
@@ -360,10 +360,10 @@ def ranges(numbers: pd.DataFrame, least_r2: float = ACCURATE) -> pd.DataFrame:
     """
     good = numbers[numbers["r2"] >= least_r2]
     keys = ["policy", "mode", "method"]
-    found = good.groupby(keys)["value"].agg(least="min", most="max")
-    found.insert(0, "paper", print_of_paper().set_index(keys)["value"])
-    found = found.dropna(subset=["paper"])
-    return found.assign(inside=found["paper"].between(found["least"], found["most"]))
+    result = good.groupby(keys)["value"].agg(least="min", most="max")
+    result.insert(0, "paper", print_of_paper().set_index(keys)["value"])
+    result = result.dropna(subset=["paper"])
+    return result.assign(inside=result["paper"].between(result["least"], result["most"]))
 
 
 def effects(found: pd.DataFrame, measure: str = "steers") -> pd.DataFrame:
@@ -381,8 +381,8 @@ def effects(found: pd.DataFrame, measure: str = "steers") -> pd.DataFrame:
     rows = []
     for name in SPACE:
         for option in sorted(found[name].unique(), key=str):
-            chosen = found[name] == option
-            made, others = found.loc[chosen, measure].dropna(), found.loc[~chosen, measure].dropna()
+            choice = found[name] == option
+            made, others = found.loc[choice, measure].dropna(), found.loc[~choice, measure].dropna()
             if len(made) > 1 and len(others) > 1:
                 se = math.sqrt(made.var() / len(made) + others.var() / len(others))
                 rows.append((name, str(option), len(made), made.mean() - others.mean(), se))

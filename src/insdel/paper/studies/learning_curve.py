@@ -33,11 +33,11 @@ def point(events: Events, genuine: int, simulated: int, pairs: int, seen: int = 
     epochs = max(1, round(seen / len(x)))
     model = networks.fit(x, y, "cern", RECIPES["cern"], progress=False, epochs=epochs)
     reading = Reading(model, events, pairs, raw=False)
-    found = reading.fingerprint()
+    result = reading.fingerprint()
     facts = {"genuine": genuine, "simulated": simulated, "epochs": epochs, "r2": reading.r2()}
     for place, (name, value) in enumerate(facts.items()):
-        found.insert(place, name, value)
-    return found
+        result.insert(place, name, value)
+    return result
 
 
 def learning_curve(

@@ -36,14 +36,14 @@ def nearest(points: np.ndarray, rows: np.ndarray, but: np.ndarray | None = None)
     but : (m,) number of a row that does not count, for each point
     """
     data, all_points = (torch.from_numpy(np.ascontiguousarray(part, dtype=rows.dtype)) for part in (rows, points))
-    half, found = data.square().sum(dim=1) / 2, []
+    half, result = data.square().sum(dim=1) / 2, []
     for part in torch.arange(len(all_points)).split(BATCH):
         # who is nearest follows from a matrix product, which rounds; how near is then computed without it
         score = half - all_points[part] @ data.T
         if but is not None:
             score[torch.arange(len(part)), torch.from_numpy(but)[part]] = torch.inf
-        found.append(score.argmin(dim=1))
-    row = torch.cat(found)
+        result.append(score.argmin(dim=1))
+    row = torch.cat(result)
     return row.numpy(), np.asarray((all_points.double() - data[row]).norm(dim=1))
 
 
@@ -151,12 +151,12 @@ def walks(
         if not store.has(first):
             part = slice(first, first + chunk)
             shared = list(lattices(experiment.model, x[part], reference[part], progress=False))
-            found = [
+            result = [
                 _measured(x[part], reference[part], orders, shared, ruler).assign(method=method, mode=mode)
                 for method in methods
                 for mode, orders in _orders(experiment, method, shared, part, seed).items()
             ]
-            table = pd.concat(found, ignore_index=True)
+            table = pd.concat(result, ignore_index=True)
             store.put(first, table.assign(pair=table["pair"] + first).astype(SMALL))
     return pd.concat([store.get(first) for first in starts], ignore_index=True)
 
@@ -175,13 +175,13 @@ def _orders(
     if method == "best":
         return {mode: np.stack([np.asarray(lat.best_order(mode)) for lat in shared]) for mode in MODES}
     if method == "kernel_shap":
-        found = np.stack([np.asarray(lattice.shapley()) for lattice in shared])
+        result = np.stack([np.asarray(lattice.shapley()) for lattice in shared])
     else:
         x, reference = experiment.pairs.x[part], experiment.pairs.reference[part]
         numbers = range(part.start, part.start + len(x))
         options = seeded(method, experiment.options.get(method, {}), seed, numbers)
-        found = np.asarray(explain(method, experiment.model, x, reference, **options))
-    return {mode: np.asarray(order(found, mode)) for mode in MODES}
+        result = np.asarray(explain(method, experiment.model, x, reference, **options))
+    return {mode: np.asarray(order(result, mode)) for mode in MODES}
 
 
 def _measured(
@@ -279,13 +279,13 @@ def ranking(inner: pd.DataFrame, a: str, b: str, pairs: pd.DataFrame | None = No
     """
     rows = {}
     for key, part in inner.groupby([name for name in _keys(inner) if name != "method"], sort=False, observed=True):
-        found: dict[str, float] = {}
+        result: dict[str, float] = {}
         for name, counted in (("all", part["excess"]), ("on", part["excess"].where(~part["off"], 0.0))):
             areas = counted.groupby([part["method"].astype(str), part["pair"]]).sum()
             gap = areas[a] - areas[b]
             value, se = mean(gap, _ends(pairs, key[0], gap.index))
-            found |= {name: value, f"{name}_se": se}
-        rows[key] = found
+            result |= {name: value, f"{name}_se": se}
+        rows[key] = result
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -331,8 +331,8 @@ def _pairing(experiment: Experiment, ruler: Ruler, pairing: int, samples: int) -
     assert drawn.reference_index is not None  # one-to-one references are rows
     once = drawn.index < drawn.reference_index
     x, reference = np.asarray(drawn.x)[once], np.asarray(drawn.reference)[once]
-    found = explain("kernel_shap", f, x, reference, samples=samples, seed=pairing)
-    orders = {mode: np.asarray(order(found, mode)) for mode in MODES}
+    result = explain("kernel_shap", f, x, reference, samples=samples, seed=pairing)
+    orders = {mode: np.asarray(order(result, mode)) for mode in MODES}
     curves = {mode: np.asarray(curve(f, x, reference, orders[mode])) for mode in MODES}
     points = hybrids(x, reference, orders["insertion"])
     measured = ruler.measure(points.reshape(-1, x.shape[1]))

@@ -67,7 +67,7 @@ def live(
     """
     names, given, remark = affordable(experiment, tuple(dict.fromkeys([*methods, *NEEDED])), options or {})
     merged = {name: {**experiment.options.get(name, {}), **given.get(name, {})} for name in names}
-    settings: dict[str, Any] = {"options": {name: chosen for name, chosen in merged.items() if chosen}, "seed": seed}
+    settings: dict[str, Any] = {"options": {name: choice for name, choice in merged.items() if choice}, "seed": seed}
     x, reference = experiment.pairs.x, experiment.pairs.reference
     table = compare(experiment.model, x, reference, names, checkpoint=checkpoint, scheduler=scheduler, **settings)
     return gather(experiment, table, given.get("kernel_shap"), charged=charged, remark=remark, seed=seed)
@@ -105,10 +105,10 @@ def affordable(
     options = {name: given for name, given in options.items() if name in methods}  # nobody has to name them all
     if most <= MAX_FEATURES:
         return methods, dict(options), ""
-    kept = tuple(name for name in methods if name not in REFERENCES)
+    remaining = tuple(name for name in methods if name not in REFERENCES)
     sampled = {**options, "kernel_shap": {"samples": SAMPLES, **options.get("kernel_shap", {})}}
     remark = f"; a pair differs in {most} features: Kernel SHAP from {SAMPLES:,} samples, no best and mean orders"
-    return kept, sampled, remark
+    return remaining, sampled, remark
 
 
 def recorded(name: str) -> Evidence | None:

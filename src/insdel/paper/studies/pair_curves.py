@@ -46,9 +46,9 @@ def curves(
     -------
     DataFrame: what, pair, method, mode ("both" for random orders), line (0, 1, … for random orders), step, value
     """
-    chosen = choose(table, seed)
-    drawn = {pair: _pair_curves(experiment, pair, seed, kernel or {}) for pair in set(chosen.values())}
-    parts = [drawn[pair].assign(what=what) for what, pair in chosen.items()]
+    choice = choose(table, seed)
+    drawn = {pair: _pair_curves(experiment, pair, seed, kernel or {}) for pair in set(choice.values())}
+    parts = [drawn[pair].assign(what=what) for what, pair in choice.items()]
     columns = ["what", "pair", "method", "mode", "line", "step", "value"]
     return pd.concat(parts, ignore_index=True)[columns]
 

@@ -148,10 +148,10 @@ def statements(
     judged at once: Holm's correction, 5 % for the whole table)
     """
     rows = {text: paired(table, a, b, pairs) for text, (a, b) in claims.items()}
-    found = pd.DataFrame.from_dict(rows, orient="index").rename_axis("statement")
-    margin = found["in standard errors"]
-    found["verdict"] = np.select([margin > level, margin < -level], ["holds", "the opposite"], "undecided")
-    return found.assign(together=holm(margin))
+    result = pd.DataFrame.from_dict(rows, orient="index").rename_axis("statement")
+    margin = result["in standard errors"]
+    result["verdict"] = np.select([margin > level, margin < -level], ["holds", "the opposite"], "undecided")
+    return result.assign(together=holm(margin))
 
 
 def correlations(one: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, float]:
@@ -166,13 +166,13 @@ def correlations(one: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, float]:
     -------
     differing, and for each of `CORRELATED` the correlation and "METHOD se", by the jackknife over points
     """
-    columns, found = wide(one), {"differing": float(pairs["differing"].mean())}
+    columns, result = wide(one), {"differing": float(pairs["differing"].mean())}
     ends = Ends.of(pairs, columns.index)
     for method in CORRELATED:
         if method in columns:
             value, se = correlation(columns[method, "insertion"], columns[method, "deletion"], ends)
-            found |= {method: value, f"{method} se": se}
-    return found
+            result |= {method: value, f"{method} se": se}
+    return result
 
 
 def record(name: str) -> tuple[pd.DataFrame, str] | None:

@@ -45,8 +45,8 @@ class Run:
         """The rows of `compare` for this run, with the columns duplicates, split and training in front."""
         x, reference = experiment.pairs.x, experiment.pairs.reference
         options = {**experiment.options, "kernel_shap": {"samples": SAMPLES}}
-        chosen: dict[str, Any] = {"options": options, "checkpoint": checkpoint, "scheduler": scheduler}
-        rows = compare(experiment.model, x, reference, METHODS, **chosen)
+        choice: dict[str, Any] = {"options": options, "checkpoint": checkpoint, "scheduler": scheduler}
+        rows = compare(experiment.model, x, reference, METHODS, **choice)
         rows.insert(0, "duplicates", self.duplicates)
         rows.insert(1, "split", self.split)
         rows.insert(2, "training", self.training)
@@ -69,9 +69,9 @@ class Run:
 
 def runs(splits: int = SPLITS, trainings: int = TRAININGS) -> list[Run]:
     """Every training of every split, and half of the trainings again without duplicate rows."""
-    kept = [Run(split, training) for split in range(splits) for training in range(trainings)]
+    remaining = [Run(split, training) for split in range(splits) for training in range(trainings)]
     half = max(1, trainings // 2)
-    return kept + [Run(split, training, "dropped") for split in range(splits) for training in range(half)]
+    return remaining + [Run(split, training, "dropped") for split in range(splits) for training in range(half)]
 
 
 def run_means(
@@ -96,10 +96,10 @@ def run_means(
         )
         for run, rows in table.astype({"method": str, "mode": str}).groupby(RUN, sort=False)
     ]
-    found = pd.concat(parts, ignore_index=True)[[*RUN, "mode", "method", "mean", "se"]]
+    result = pd.concat(parts, ignore_index=True)[[*RUN, "mode", "method", "mean", "se"]]
     places = {name: place for place, name in enumerate([*MODES, *METHODS, DIFFERENCE])}
-    order = found[["mode", "method"]].replace(places).infer_objects().sort_values(["mode", "method"], kind="stable")
-    return found.loc[order.index].reset_index(drop=True)
+    order = result[["mode", "method"]].replace(places).infer_objects().sort_values(["mode", "method"], kind="stable")
+    return result.loc[order.index].reset_index(drop=True)
 
 
 def components(means: pd.DataFrame) -> pd.DataFrame:
@@ -175,8 +175,8 @@ def _printed(means: Means) -> bool:
 
 def _best(means: Means, mode: str) -> list[str]:
     """Methods by falling mean."""
-    found = [key for key in means if key[0] == mode and key[1] in METHODS]
-    return [method for _, method in sorted(found, key=lambda key: -means[key])]
+    result = [key for key in means if key[0] == mode and key[1] in METHODS]
+    return [method for _, method in sorted(result, key=lambda key: -means[key])]
 
 
 def conclusions(means: pd.DataFrame) -> pd.DataFrame:
@@ -188,10 +188,10 @@ def conclusions(means: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame: statement, holds, runs, share
     """
-    kept = []
+    remaining = []
     for _, part in means.groupby(RUN):
         keyed = part.set_index(["mode", "method"])
-        kept.append((keyed["mean"].to_dict(), keyed["se"].to_dict()))
-    counts = {statement: sum(check(*run) for run in kept) for statement, check in CONCLUSIONS.items()}
-    table = pd.DataFrame({"statement": list(counts), "holds": list(counts.values()), "runs": len(kept)})
+        remaining.append((keyed["mean"].to_dict(), keyed["se"].to_dict()))
+    counts = {statement: sum(check(*run) for run in remaining) for statement, check in CONCLUSIONS.items()}
+    table = pd.DataFrame({"statement": list(counts), "holds": list(counts.values()), "runs": len(remaining)})
     return table.assign(share=table["holds"] / table["runs"])

@@ -16,7 +16,7 @@ def additive_game(n: int) -> tuple[dict[Subset, Any], list[Any]]:
     at_x = [sp.Symbol(f"f_{{{j}}}(x_{{{j}}})", real=True) for j in range(1, n + 1)]
     at_reference = [sp.Symbol(f"f_{{{j}}}(x'_{{{j}}})", real=True) for j in range(1, n + 1)]
     constant = sp.Symbol("f_∅", real=True)
-    changes = [there - here for here, there in zip(at_x, at_reference, strict=True)]
+    changes = [after - before for before, after in zip(at_x, at_reference, strict=True)]
     start = constant + sp.Add(*at_x)
     return {u: sp.expand(start + sp.Add(*(changes[j - 1] for j in u))) for u in subsets(n)}, changes
 

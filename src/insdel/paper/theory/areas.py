@@ -202,8 +202,8 @@ def direction_symmetry(n: int = 4, back: Callable[[Order], Order] = lambda order
     curves = all(curve(other, back(order)) == curve(game, order)[::-1] for order in orders(n))
     areas = all(zero(abc(other, back(o)) - abc(game, o)) for o in orders(n))
     deleted = all(zero(abc_deletion(other, back(o)) - abc_deletion(game, o)) for o in orders(n))
-    there, back_again = shapley(game), shapley(other)
-    antisymmetric = all(zero(there[j] + back_again[j]) for j in there)
+    forward, back_again = shapley(game), shapley(other)
+    antisymmetric = all(zero(forward[j] + back_again[j]) for j in forward)
     return Check(
         "direction_symmetry",
         "section 3.1",

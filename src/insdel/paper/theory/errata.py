@@ -112,15 +112,15 @@ def complement(n: int, u: Subset) -> Subset:
 def way_back() -> Check:
     """Mixing the two conventions anchors g at x′: the sum is then the AUC of the way back."""
     game = hybrids(4)
-    there, back = auc(game, range(1, 5)), auc(swapped(game), range(1, 5))
+    forward, back = auc(game, range(1, 5)), auc(swapped(game), range(1, 5))
     total = weighted(swapped(game), insertion_weight)
     return claim(
         "appendix B",
         r"With $e_u$ from one place and $g(e_u)$ from the other, $\sum_u g_u(\mathbf 1)(n-\lceil u\rceil+1)$ is "
         r"the AUC from $x'$ to $x$ in the same order, which is another number",
-        zero(total - back) and not zero(total - there),
+        zero(total - back) and not zero(total - forward),
         the_sum=sp.expand(total),
-        AUC=there,
+        AUC=forward,
     )
 
 

@@ -52,10 +52,10 @@ class Copula:
         """A draw of all scores, moved by what the kept ones are off: that is a draw given them."""
         root = np.linalg.cholesky(self.correlation)
         free = rng.normal(size=x.shape) @ root.T
-        kept = ~mask
-        off = np.where(kept, normal_scores(x, self.columns, rng) - free, 0.0)
+        remaining = ~mask
+        off = np.where(remaining, normal_scores(x, self.columns, rng) - free, 0.0)
         # one system per row: the correlations of its kept features, and ones on the diagonal for the others
-        systems = self.correlation * (kept[:, :, None] & kept[:, None, :]) + np.eye(x.shape[1]) * mask[:, :, None]
+        systems = self.correlation * (remaining[:, :, None] & remaining[:, None, :]) + np.eye(x.shape[1]) * mask[:, :, None]
         factors = torch.linalg.cholesky(torch.from_numpy(systems))
         weights = torch.cholesky_solve(torch.from_numpy(off)[:, :, None], factors)[:, :, 0].numpy()
         return np.where(mask, self._values(free + weights @ self.correlation), x)

@@ -74,6 +74,6 @@ def _read(network: nn.Module, x: np.ndarray) -> np.ndarray:
 
 def _largest(chance: np.ndarray, count: int) -> np.ndarray:
     """Mark the `count` largest of each row."""
-    found = np.zeros(chance.shape, dtype=np.float32)
-    np.put_along_axis(found, np.argsort(-chance, axis=1, kind="stable")[:, :count], 1.0, axis=1)
-    return found
+    result = np.zeros(chance.shape, dtype=np.float32)
+    np.put_along_axis(result, np.argsort(-chance, axis=1, kind="stable")[:, :count], 1.0, axis=1)
+    return result

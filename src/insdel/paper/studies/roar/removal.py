@@ -205,8 +205,8 @@ class Ranked:
 
     def orders(self, ranking: str, part: str) -> np.ndarray:
         """Features of every row of a part ("train" or "test"), first to be removed first, (m, n)."""
-        found = self.train if part == "train" else self.test
-        shape = found["kernel_shap"].shape
+        result = self.train if part == "train" else self.test
+        shape = result["kernel_shap"].shape
         if ranking == "random":
             rng = np.random.default_rng([self.seed, part == "train"])
             return rng.permuted(np.tile(np.arange(shape[1]), (shape[0], 1)), axis=1)
@@ -214,7 +214,7 @@ class Ranked:
             return np.tile(order(np.abs(self.train["kernel_shap"]).mean(axis=0)), (shape[0], 1))
         method = ranking.removesuffix("_signed")
         # attributions are effects of leaving x; what x's own value contributes has the other sign
-        return np.asarray(order(-found[method] if ranking.endswith("_signed") else np.abs(found[method])))
+        return np.asarray(order(-result[method] if ranking.endswith("_signed") else np.abs(result[method])))
 
 
 def inputs(
@@ -344,11 +344,11 @@ def rank(split: Split, plan: Plan, store: Store | None = None) -> Ranked:
     point, rows = reference_point(split), {"train": split.x_train, "test": split.x_test}
     if not _explained(store, plan):
         model = original(split, plan)
-        found = {part: attributions(model, x, point, plan) for part, x in rows.items()}
+        result = {part: attributions(model, x, point, plan) for part, x in rows.items()}
         for key, (part, method) in enumerate(parts(plan)):
-            store.put(key, pd.DataFrame(found[part][method], columns=list(split.names)))
-    kept = {pair: store.get(key).to_numpy() for key, pair in enumerate(parts(plan))}
-    train, test = ({method: kept[part, method] for method in plan.methods} for part in rows)
+            store.put(key, pd.DataFrame(result[part][method], columns=list(split.names)))
+    remaining = {pair: store.get(key).to_numpy() for key, pair in enumerate(parts(plan))}
+    train, test = ({method: remaining[part, method] for method in plan.methods} for part in rows)
     return Ranked(train, test, plan.seed)
 
 

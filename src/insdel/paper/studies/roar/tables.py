@@ -40,8 +40,8 @@ def losses(table: pd.DataFrame, form: str = "features") -> pd.DataFrame:
     form : one of `removal.FORMS`, how features were removed
     """
     groups = table[table["input"] == form].groupby(["ranking", "fraction"], sort=False)
-    found = groups.agg(share=("share", "first"), loss=("loss", "mean"), se=("loss", "sem"), r2=("r2", "mean"))
-    return found.reset_index()
+    result = groups.agg(share=("share", "first"), loss=("loss", "mean"), se=("loss", "sem"), r2=("r2", "mean"))
+    return result.reset_index()
 
 
 def curve(table: pd.DataFrame, ranking: str, form: str = "features") -> np.ndarray:
@@ -78,24 +78,24 @@ def bends(table: pd.DataFrame, form: str = "features") -> pd.DataFrame:
     """Per ranking: area, bend and its standard error over the replicates."""
     rows = {}
     for ranking in table["ranking"].unique():
-        found = bend(table, ranking, form)
-        mean, se = found.mean(), naive_error(found)
+        result = bend(table, ranking, form)
+        mean, se = result.mean(), naive_error(result)
         rows[ranking] = {"area": areas(table, ranking, form).mean(), "bend": mean, "se": se}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ranking")
 
 
 def difference(table: pd.DataFrame, a: str, b: str) -> dict[str, float]:
     """Bend of ranking a less that of b, replicate by replicate: mean and standard error."""
-    found = bend(table, a) - bend(table, b)
-    return {"value": float(found.mean()), "se": naive_error(found)}
+    result = bend(table, a) - bend(table, b)
+    return {"value": float(result.mean()), "se": naive_error(result)}
 
 
 def by_form(table: pd.DataFrame) -> pd.DataFrame:
     """Bend ± standard error of every ranking (rows) in every form of removal that the table has (columns)."""
     forms = [form for form in FORM_TITLES if form in set(table["input"])]
-    found = {FORM_TITLES[form]: bends(table, form) for form in forms}
-    cells = {name: [f"{b:+.2f} ± {se:.2f}" for b, se in part[["bend", "se"]].to_numpy()] for name, part in found.items()}
-    rankings = next(iter(found.values())).index
+    result = {FORM_TITLES[form]: bends(table, form) for form in forms}
+    cells = {name: [f"{b:+.2f} ± {se:.2f}" for b, se in part[["bend", "se"]].to_numpy()] for name, part in result.items()}
+    rankings = next(iter(result.values())).index
     return pd.DataFrame(cells, index=[TITLES[name] for name in rankings]).rename_axis("ranking")
 
 
@@ -153,8 +153,8 @@ def _straight(table: pd.DataFrame, level: float) -> Rows:
     """Curves of the paper's four rankings: is their bend small?"""
     rows = {}
     for ranking in [name for name in TITLES if name in set(table["ranking"]) - {"global", "random"}]:
-        found = bend(table, ranking)
-        value = {"value": float(found.mean()), "se": naive_error(found)}
+        result = bend(table, ranking)
+        value = {"value": float(result.mean()), "se": naive_error(result)}
         rows[f"nearly straight: {TITLES[ranking]}"] = {**value, "verdict": _small(value, level, abs(value["value"]))}
     return rows
 
@@ -188,12 +188,12 @@ def _small(value: Mapping[str, float], level: float, size: float) -> str:
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
     """Loss ± standard error per ranking (rows) and share (columns), and the bend: what a page shows."""
-    found = losses(table)
-    digits = 3 if found["loss"].max() < 1 else 2
-    cell = [plus_minus(row.loss, row.se, digits) for row in found.itertuples()]
-    wide = found.assign(cell=cell).pivot_table(index="ranking", columns="fraction", values="cell", aggfunc="first")
+    result = losses(table)
+    digits = 3 if result["loss"].max() < 1 else 2
+    cell = [plus_minus(row.loss, row.se, digits) for row in result.itertuples()]
+    wide = result.assign(cell=cell).pivot_table(index="ranking", columns="fraction", values="cell", aggfunc="first")
     bent = bends(table).apply(lambda row: plus_minus(row["bend"], row["se"], 2, "+"), axis=1)
-    shown = wide.assign(bend=bent).loc[list(dict.fromkeys(found["ranking"]))]
+    shown = wide.assign(bend=bent).loc[list(dict.fromkeys(result["ranking"]))]
     return shown.rename(index=TITLES).rename_axis(columns="share removed")
 
 
@@ -202,9 +202,9 @@ def side_by_side(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     columns = {}
     for name, table in tables.items():
         noise = is_noise(table)
-        found = bends(table)
-        cells = ["noise" if noise else plus_minus(bent, se, 2, "+") for bent, se in found[["bend", "se"]].to_numpy()]
-        columns[name] = pd.Series(cells, index=found.index)
+        result = bends(table)
+        cells = ["noise" if noise else plus_minus(bent, se, 2, "+") for bent, se in result[["bend", "se"]].to_numpy()]
+        columns[name] = pd.Series(cells, index=result.index)
     shown = pd.DataFrame(columns).fillna("")
     return shown.loc[[ranking for ranking in TITLES if ranking in shown.index]].rename(index=TITLES)
 
@@ -231,8 +231,8 @@ def changes(tables: Mapping[str, pd.DataFrame], pairs: Sequence[tuple[str, str]]
             part = pd.DataFrame({"from": a, "to": b, "change": change, "se": se, "verdict": said})
             rows.append(part.rename(index=TITLES).reset_index())
     columns = ["from", "to", "ranking", "change", "se", "verdict"]
-    found = pd.concat(rows)[columns] if rows else pd.DataFrame(columns=columns)
-    return found.set_index(columns[:3])
+    result = pd.concat(rows)[columns] if rows else pd.DataFrame(columns=columns)
+    return result.set_index(columns[:3])
 
 
 def agreement_with_abc(
@@ -256,9 +256,9 @@ def agreement_with_abc(
     forms = [form for form in FORM_TITLES if form in set(table["input"])]
     rows = {}
     for form in forms:
-        found = np.stack([bend(table, method, form) for method in methods])
-        picks = rng.integers(found.shape[1], size=(draws, found.shape[1]))
-        drawn = np.vstack([found.mean(axis=1), found[:, picks].mean(axis=2).T])
+        result = np.stack([bend(table, method, form) for method in methods])
+        picks = rng.integers(result.shape[1], size=(draws, result.shape[1]))
+        drawn = np.vstack([result.mean(axis=1), result[:, picks].mean(axis=2).T])
         rows[FORM_TITLES[form]] = {name: _interval(drawn, score) for name, score in scores.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ROAR, form")
 

@@ -129,11 +129,11 @@ def uncorrelated(split: Split, most: float = CORRELATION) -> tuple[str, ...]:
     values = split.x_train.astype(np.float64)
     varying = [j for j in range(values.shape[1]) if values[:, j].std() > 0]
     correlation = dict(zip(varying, np.abs(np.corrcoef(values[:, varying].T)), strict=True))
-    kept: list[int] = []
+    remaining: list[int] = []
     for j in varying:
-        if all(correlation[j][varying.index(k)] <= most for k in kept):
-            kept.append(j)
-    return tuple(split.names[j] for j in kept)
+        if all(correlation[j][varying.index(k)] <= most for k in remaining):
+            remaining.append(j)
+    return tuple(split.names[j] for j in remaining)
 
 
 def planted(rows: int = PLANTED_ROWS, copies: int = 1, seed: int = 0) -> Dataset:
@@ -170,12 +170,12 @@ def redundancy(split: Split) -> pd.Series:
     """
     values = split.x_train.astype(np.float64)
     varying = [j for j in range(values.shape[1]) if values[:, j].std() > 0]
-    found = {}
+    result = {}
     for j in varying:
         others = np.column_stack([np.ones(len(values)), values[:, [k for k in varying if k != j]]])
         rest = values[:, j] - others @ np.linalg.lstsq(others, values[:, j], rcond=None)[0]
-        found[split.names[j]] = 1 - rest.var() / values[:, j].var()
-    return pd.Series(found, name="explained by the others")
+        result[split.names[j]] = 1 - rest.var() / values[:, j].var()
+    return pd.Series(result, name="explained by the others")
 
 
 def exact_share(split: Split, chosen: Plan) -> float | None:
