@@ -155,6 +155,7 @@ def make_tiny_book(root: Path) -> Path:
     return root
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order the tests, and give those in a browser a second try: events can be late on a busy machine.
 
