@@ -44,7 +44,7 @@ def _first(parameters: Mapping[str, Any], desk: Desk) -> Recording:
 
 
 def _nearest(parameters: Mapping[str, Any], desk: Desk) -> Recording:
-    """The nearest at full size, and what of their maps lies in the boxes drawn by hand."""
+    """The nearest with the paper's number of baselines, and what of their maps lies in the boxes drawn by hand."""
     areas, _ = results.load("images_albatrosses")
     network, todo = load("b0"), study.items(study.photos())
     few = study.pick(todo, study.nearest(areas))
@@ -91,6 +91,6 @@ def _facts(network: Classifier, settings: Settings, step: int, todo: Sequence[It
 PHOTOS = {"resized": 139, "cropped": 99}  # of 178 photos, in an order that a hash of their names decides
 RUNS = (
     Run("images_albatrosses", "albatrosses in search of the paper's picture", PHOTOS, ("areas", "photos"), _first),
-    Run("images_nearest", "the ten nearest albatrosses at full size", {}, ("areas", "curves", "faces"), _nearest),
+    Run("images_nearest", "the ten nearest albatrosses with 300 baselines", {}, ("areas", "curves", "faces"), _nearest),
     Run("images_changes", "what other settings change on the nearest albatross", {}, ("areas",), _changes),
 )
