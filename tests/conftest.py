@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[1]
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -155,22 +156,15 @@ def make_tiny_book(root: Path) -> Path:
     return root
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Order the tests, and give those in a browser a second try: events can be late on a busy machine.
+    """Begin with the tests of the real book, which take longest, and give tests in a browser a second try.
 
-    Two processes share the tests, a file at a time. All that need the real book, which takes longest, come first and
-    stay in one process, so that it is built once.
+    Events can be late on a busy machine. Nothing else gets a second try.
     """
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=1))
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
-    items.sort(key=lambda item: _group(item) != "real book")
-
-
-def _group(item: pytest.Item) -> str:
-    return "real book" if "real_book" in getattr(item, "fixturenames", ()) else item.path.name
+    items.sort(key=lambda item: "real_book" not in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture
@@ -191,7 +185,18 @@ def real_book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of the real book's pages: built here in the smoke profile, or named by INSDEL_BOOK."""
     if os.environ.get("INSDEL_BOOK"):
         return Path(os.environ["INSDEL_BOOK"]).resolve()
-    root = tmp_path_factory.mktemp("real")
+    shared = tmp_path_factory.getbasetemp()
+    shared = shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared
+    with FileLock(shared / "real.lock"):  # one process builds it, the others wait
+        note = shared / "real.txt"
+        if not note.is_file():
+            note.write_text(str(build_real_book(shared / "real")), encoding="utf-8")
+    return Path(note.read_text(encoding="utf-8"))
+
+
+def build_real_book(root: Path) -> Path:
+    """Build the real book in the smoke profile, in a folder of its own; return the folder of its pages."""
+    root.mkdir()
     for name in ("book", "notebooks", "results"):
         shutil.copytree(ROOT / name, root / name)
     for name in ("_config.yml", "_toc.yml"):
