@@ -1,7 +1,7 @@
 """Tables 2 to 4 and the text around them: electron pairs, three policies  [section 5.2].
 
 Each statement is tested on genuine events, a random fifth of the file that the paper used (2,000 inspected, the
-others taught the network). Where such a run is not recorded, it is tested on simulated events (network and pairs), and on
+others taught the network). Where none is recorded, it is tested on simulated events (network and pairs) and on
 genuine x and x′ with the network fitted to simulated events.
 """
 

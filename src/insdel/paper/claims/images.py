@@ -135,7 +135,7 @@ def numbers() -> Finding:
     ]  # fmt: skip
     backwards = int(found.drop_duplicates("preparation")["reversed_in_all"].sum())
     because = (
-        f"{backwards or 'No'} albatross of CUB that was looked at has deletion above insertion in all four rows, as the "
+        f"{backwards or 'No'} albatross of CUB that was looked at has deletion above insertion in all rows, as the "
         f"printed table has. {SAID[exchange.is_exchanged(found)]}"
     )
     return judge(figures, because, [PHOTOS, RECORD])

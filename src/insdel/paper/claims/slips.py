@@ -1,6 +1,6 @@
 """Slips of the paper: printed version, correction, consequence, and the check that shows it.
 
-Those about theory are checked by `insdel.paper.theory`; the others here, on data, on records, or by the paper's own words.
+Those about theory are checked by `insdel.paper.theory`; the others here, on data, on records, or by the paper's words.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def exchanged_columns() -> Shown:
         f"{backwards or 'No'} albatross of CUB that was looked at has deletion above insertion in all four rows. Ranks "
         "among the photos ({ref}`images` explains both statistics, which were fixed beforehand):"
     )
-    proven = {True: "count as exchanged", False: "do not yet count as exchanged: the direction fits, some numbers do not"}
+    proven = {True: "count as exchanged", False: "do not yet count as exchanged: the direction fits, numbers do not"}
     rule = f"By the rule that was fixed with them, the columns {proven[exchange.is_exchanged(result)]}."
     return Shown(exchange.is_refuted(result), "\n".join([text, "", *lines, "", rule]))
 
@@ -222,7 +222,8 @@ ROWS: list[tuple[int, str, str, str, str, Callable[[], Shown]]] = [
      shared_points),
     (24, "Table 5; section 1", "deletion AUC above insertion AUC in all four rows",
      "insertion above deletion; most likely the columns are exchanged, or the ranking is turned round (the same table)",
-     "As printed, the map ranks pixels worse than chance with every reference. With the columns exchanged, the 27 % of section 1 would be 20 %.",
+     "As printed, the map ranks pixels worse than chance with every reference. With the columns exchanged, the 27 % of "
+     "section 1 would be 20 %.",
      exchanged_columns),
 ]  # fmt: skip
 

@@ -91,7 +91,7 @@ def fit_history(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> Figur
         remaining = table.loc[table["validation"].idxmin()]
         axes.plot(table["epoch"], table["train"], color=PALETTE["blue"], label="training rows, with dropout")
         axes.plot(table["epoch"], table["validation"], "--", color=PALETTE["orange"], label="validation rows")
-        axes.plot(remaining["epoch"], remaining["validation"], "o", color=PALETTE["black"], label="the epoch that is kept")
+        axes.plot(remaining["epoch"], remaining["validation"], "o", color=PALETTE["black"], label="the kept epoch")
         axes.set(title=title, xlabel="epoch", yscale="log")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     panels[0].set_ylabel("Huber's loss")

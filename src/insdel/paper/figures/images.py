@@ -132,7 +132,7 @@ def image_photos(areas: pd.DataFrame, readings: Mapping[str, pd.DataFrame]) -> F
             axes.plot(part["deletion"], part["insertion"], marker, color=color, ms=4, alpha=0.5, label=preparation)
         for reading, color in stars.items():
             row = readings[reading].loc[name]
-            axes.plot(row["deletion"], row["insertion"], "*", color=color, ms=15, mec="white", label=f"paper, {reading}")
+            axes.plot(row["deletion"], row["insertion"], "*", c=color, ms=15, mec="white", label=f"paper, {reading}")
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], title=name)
         axes.set_aspect("equal")
     panels[0].set_ylabel("insertion AUC")

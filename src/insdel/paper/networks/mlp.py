@@ -477,7 +477,7 @@ def load(path: str | Path, device: str | torch.device = "auto") -> MLP:
     with torch.device("meta"):  # no memory yet: a file of a kilobyte can announce gigabytes
         announced = MLP(about["features"], tuple(about["neurons"]), about["dropout"]).state_dict()
     if {name: value.shape for name, value in announced.items()} != {name: w.shape for name, w in weights.items()}:
-        raise UserError(f"{path} announces a network of {about['neurons']} neurons, but holds other weights. Save it anew.")
+        raise UserError(f"{path} announces a network of {about['neurons']} neurons, but holds other weights. Save it.")
     model = MLP(about["features"], tuple(about["neurons"]), about["dropout"])
     model.load_state_dict(weights)
     model.config, model.history = about["config"], about["history"]

@@ -98,7 +98,8 @@ RUNS = (
     Run("bangalore_variation", "Table 1 on other splits and trainings",
         {**HOUSES, "splits": variation.SPLITS, "trainings": variation.TRAININGS}, ("areas", "runs", "pairs"), _vary),
     *(Run(f"cern{kind}_{policy}", f"Tables 2 to 4: methods on {which} events, policy {policy}",
-          {"source": source, **EVENTS, **CHARGED, **HALF.get(f"cern{kind}_{policy}", {})}, (*PARTS, "charges"), partial(_compare, "cern", policy))
+          {"source": source, **EVENTS, **CHARGED, **HALF.get(f"cern{kind}_{policy}", {})}, (*PARTS, "charges"),
+          partial(_compare, "cern", policy))
       for kind, which, source in (("", "simulated", "simulated"), ("_genuine", "genuine", "real"))
       for policy in POLICIES),
     Run("cern_accuracy", "how far off the network is, by true mass (appendix A.4)",

@@ -34,8 +34,8 @@ def _facts(events: forensics.Events) -> dict[str, Any]:
 
 
 CURVE = {"sizes": learning_curve.SIZES, "seen": learning_curve.SEEN, "pairs": forensics.PAIRS}
-SEARCH = {"candidates": 22, "pairs": forensics.PAIRS, "nearest": 1, "nearest_pairs": 240}  # more candidates go on from these
+SEARCH = {"candidates": 22, "pairs": forensics.PAIRS, "nearest": 1, "nearest_pairs": 240}  # more go on from these
 RUNS = (
-    Run("learning_curve", "the levels of Tables 2 to 4, by how many events taught the network", CURVE, ("points",), _curve),
+    Run("learning_curve", "levels of Tables 2 to 4, by how many events taught the network", CURVE, ("points",), _curve),
     Run("forensics", "which training prints Tables 2 to 4", SEARCH, ("candidates", "numbers", "again"), _search),
 )

@@ -63,6 +63,7 @@ RUNS = (
     Run("manifold_cern", "how far hybrids are from the data, simulated events", {**SIMULATED, "pairs": 100},
         ("walks", "real"), _events),
     Run("manifold_extreme", "the pair with the most extreme ABC, simulated events",
-        {"source": "simulated", "rows": EVENTS["rows"], "epochs": None, "pairings": 10}, ("pairings", "walks"), _extreme),
+        {"source": "simulated", "rows": EVENTS["rows"], "epochs": None, "pairings": 10},
+        ("pairings", "walks"), _extreme),
     Run("manifold_bangalore", "how far hybrids are from the data, houses", HOUSES, ("walks", "real"), _houses),
 )  # fmt: skip

@@ -77,13 +77,14 @@ class Run:
         unknown = [name for name in changes if name not in self.parameters]
         if unknown:
             known = ", ".join(f"{name} ({value})" for name, value in self.parameters.items()) or "none"
-            raise UserError(f"{self.name} has no parameter {', '.join(unknown)}. Its parameters, at full size: {known}.")
+            raise UserError(f"{self.name} has no parameter {', '.join(unknown)}. Its parameters at full size: {known}.")
         return {**self.parameters, **{name: _value(self, name, value) for name, value in changes.items()}}
 
     def command(self, parameters: Mapping[str, Any] | None = None) -> str:
         """What one types to make this record, or a trial with other parameters."""
         changes = {k: v for k, v in (parameters or {}).items() if v != self.parameters[k]}
-        words = [f"-p {name} {json.dumps(value) if not isinstance(value, str) else value}" for name, value in changes.items()]
+        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in changes.items()}
+        words = [f"-p {name} {text}" for name, text in texts.items()]
         return " ".join(["insdel record", self.name, *words])
 
 
@@ -161,7 +162,7 @@ def _write(run: Run, recording: Recording, facts: dict[str, Any], trial: bool) -
     path = results.save(run.name, recording.tables, facts, network=network, into=into)
     if less:
         raise UserError(
-            f"{run.name} was not recorded, as a smaller run never takes the place of a larger one: {less}. It is kept in "
+            f"{run.name} was not recorded, as a smaller run never takes the place of a larger: {less}. It is kept in "
             f"build/trials/{run.name}. Are the same data here? To replace the record, remove results/{run.name} first."
         )
     return path

@@ -1,4 +1,4 @@
-"""What the tables of `insdel.paper.studies.best_order` say: shares of the best order, distance from chance, hard pairs."""
+"""What the tables of `insdel.paper.studies.best_order` say: shares of the best, distance from chance, hard pairs."""
 
 from __future__ import annotations
 

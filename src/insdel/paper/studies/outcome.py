@@ -82,7 +82,7 @@ def gather(
     remark: str = "",
     seed: int = 0,
 ) -> Evidence:
-    """What the figures need beside the table of `compare`: facts about the pairs, curves of a few, for CERN the charges.
+    """What the figures need beside the table of `compare`: facts about pairs, curves of a few, for CERN the charges.
 
     kernel : options that Kernel SHAP had; exact by default
     """

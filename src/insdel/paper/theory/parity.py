@@ -73,7 +73,7 @@ def odd_kernel(n: int = 4, counted: Callable[[Subset], bool] = lambda u: len(u) 
     return Check(
         "odd_kernel",
         "beyond the paper",
-        rf"$\sum_{{|u|\ \mathrm{{odd}}}} \prod_{{j\in u}} \rho_j z_j z'_j \propto \sinh(\sum_j b_j z_j z'_j)$, $n = {n}$",
+        rf"$\sum_{{|u|\ \mathrm{{odd}}}} \prod_{{j\in u}} \rho_j z_j z'_j \propto \sinh(\sum_j b_j z_j z'_j)$, $n={n}$",
         exact and zero(total - (both[0] - both[1]) / 2),
         {"one factor": both[0].args[0]},
     )

@@ -55,7 +55,8 @@ class Copula:
         remaining = ~mask
         off = np.where(remaining, normal_scores(x, self.columns, rng) - free, 0.0)
         # one system per row: the correlations of its kept features, and ones on the diagonal for the others
-        systems = self.correlation * (remaining[:, :, None] & remaining[:, None, :]) + np.eye(x.shape[1]) * mask[:, :, None]
+        both = remaining[:, :, None] & remaining[:, None, :]
+        systems = self.correlation * both + np.eye(x.shape[1]) * mask[:, :, None]
         factors = torch.linalg.cholesky(torch.from_numpy(systems))
         weights = torch.cholesky_solve(torch.from_numpy(off)[:, :, None], factors)[:, :, 0].numpy()
         return np.where(mask, self._values(free + weights @ self.correlation), x)

@@ -116,7 +116,7 @@ class Plan:
 class Cell:
     """Trainings on one kind of input: features with the first ones of a ranking removed, or the mask alone.
 
-    `input` is one of `FORMS` or `SIGHTS`. `ranking` is "any" where none or all features are removed: then the order does not matter.
+    `input` is one of `FORMS` or `SIGHTS`. `ranking` is "any" where none or all features are removed: the order is idle.
     """
 
     input: str

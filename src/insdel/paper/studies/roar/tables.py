@@ -94,7 +94,9 @@ def by_form(table: pd.DataFrame) -> pd.DataFrame:
     """Bend ± standard error of every ranking (rows) in every form of removal that the table has (columns)."""
     forms = [form for form in FORM_TITLES if form in set(table["input"])]
     result = {FORM_TITLES[form]: bends(table, form) for form in forms}
-    cells = {name: [f"{b:+.2f} ± {se:.2f}" for b, se in part[["bend", "se"]].to_numpy()] for name, part in result.items()}
+    cells = {
+        name: [f"{b:+.2f} ± {se:.2f}" for b, se in part[["bend", "se"]].to_numpy()] for name, part in result.items()
+    }
     rankings = next(iter(result.values())).index
     return pd.DataFrame(cells, index=[TITLES[name] for name in rankings]).rename_axis("ranking")
 
@@ -128,7 +130,8 @@ def leak_table(table: pd.DataFrame) -> pd.DataFrame:
     columns = {}
     for sight, name in SIGHT_TITLES.items():
         part = leaks(table, sight).set_index(key)
-        columns[f"undone by {name}"] = [f"{100 * u:.0f} ± {100 * se:.0f} %" for u, se in part[["undone", "se"]].to_numpy()]
+        numbers = 100 * part[["undone", "se"]].to_numpy()
+        columns[f"undone by {name}"] = [f"{undone:.0f} ± {se:.0f} %" for undone, se in numbers]
     for sight in ("read", "read_imputed"):
         part = table[table["input"] == sight].groupby(key, sort=False)[["named", "by_habit"]].first()
         columns[f"named, {SIGHT_TITLES[sight]}"] = [f"{100 * value:.0f} %" for value in part["named"]]
