@@ -55,7 +55,7 @@ def signed_beaten(record: str, data: str) -> list[Figure]:
 
 def _by_sign(record: str, data: str) -> list[tuple[str, Number]]:
     return [
-        (f"bend, {SHORT[r]}: by size minus signed ({data})", stats.mean(bends(record, r) - bends(record, f"{r}_signed")))
+        (f"bend, {SHORT[r]}: size minus sign ({data})", stats.mean(bends(record, r) - bends(record, f"{r}_signed")))
         for r in (KS, IG)
     ]
 
