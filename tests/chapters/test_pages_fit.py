@@ -11,9 +11,7 @@ from insdel.book.chapters import Chapter, list_chapters
 
 WIDTH, LINES = 78, 25
 FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell", "parameters"}
-TO_DO = {"11_bangalore", "12_cern", "20_spend", "21_your_own"}  # a chapter leaves this list when it fits
-CHAPTERS = [chapter for chapter in list_chapters(ROOT) if chapter.name not in TO_DO]
-each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
+each_chapter = pytest.mark.parametrize("chapter", list_chapters(ROOT), ids=lambda chapter: chapter.name)
 
 
 def code_cells(chapter: Chapter) -> list[Any]:
@@ -22,8 +20,7 @@ def code_cells(chapter: Chapter) -> list[Any]:
 
 @each_chapter
 def test_code_lines_fit_the_column(chapter: Chapter) -> None:
-    cells = [cell for cell in code_cells(chapter) if "parameters" not in cell.metadata.get("tags", [])]
-    long = [line for cell in cells for line in cell.source.splitlines() if len(line) > WIDTH]
+    long = [line for cell in code_cells(chapter) for line in cell.source.splitlines() if len(line) > WIDTH]
     assert not long, f"longer than {WIDTH} characters; break them"
 
 
@@ -33,8 +30,3 @@ def test_visible_cells_are_short(chapter: Chapter) -> None:
     sizes = {cell.source[:60]: sum(bool(line.strip()) for line in cell.source.splitlines()) for cell in visible}
     long = {start: size for start, size in sizes.items() if size > LINES}
     assert not long, f"more than {LINES} lines of code; split them"
-
-
-def test_exceptions_are_chapters() -> None:
-    names = {chapter.name for chapter in list_chapters(ROOT)}
-    assert names >= TO_DO
