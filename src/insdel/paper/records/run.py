@@ -77,7 +77,9 @@ class Run:
         unknown = [name for name in changes if name not in self.parameters]
         if unknown:
             known = ", ".join(f"{name} ({value})" for name, value in self.parameters.items()) or "none"
-            raise UserError(f"{self.name} has no parameter {', '.join(unknown)}. Its parameters at full size: {known}.")
+            raise UserError(
+                f"{self.name} has no parameter {', '.join(unknown)}. Its parameters, at full size: {known}."
+            )
         return {**self.parameters, **{name: _value(self, name, value) for name, value in changes.items()}}
 
     def command(self, parameters: Mapping[str, Any] | None = None) -> str:
