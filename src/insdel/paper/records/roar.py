@@ -58,6 +58,7 @@ def _facts(name: str, plan: Plan, dataset: Dataset, split: Split, table: pd.Data
 
 RUNS = tuple(
     Run(f"roar_{name}", f"remove and retrain: {task.title}",
-        {"source": task.source, "rows": task.rows, **dict.fromkeys(SIZE), "epochs": task.epochs}, ("losses",), partial(_retrain, name))
+        {"source": task.source, "rows": task.rows, **dict.fromkeys(SIZE), "epochs": task.epochs},
+        ("losses",), partial(_retrain, name))
     for name, task in TASKS.items()
 )  # fmt: skip
