@@ -122,10 +122,10 @@ def test_the_variation_record_has_every_run(place, monkeypatch):
 
 
 def test_best_orders(place, monkeypatch):
-    path = trial("best_order_cern_average", pairs=1, rows=300, epochs=1, orders=20)
+    path = trial("best_order_cern_average", source="simulated", pairs=1, rows=300, epochs=1, orders=20)
     monkeypatch.setenv("INSDEL_RESULTS", str(path.parent))
     areas, about = results.load("best_order_cern_average")
-    assert about["command"] == "insdel record best_order_cern_average -p pairs 1 -p rows 300 -p epochs 1 -p orders 20"
+    assert about["command"] == "insdel record best_order_cern_average -p source simulated -p pairs 1 -p rows 300 -p epochs 1 -p orders 20"
     assert about["pairs"] == 1 and about["skipped"] == 0 and about["data"]["source"] == "simulated"
     assert about["parameters"]["threads"] == 1 and about["evaluations"] == 2**16
     shown = best_order_tables.recorded("events, average")
@@ -144,14 +144,14 @@ def test_binary_ig(place, monkeypatch):
 
 def test_cost(place, monkeypatch):
     budgets = {"kernel_shap": [64], "lime": [25]}
-    monkeypatch.setenv("INSDEL_RESULTS", str(trial("cost", pairs=2, rows=400, epochs=1, budgets=budgets).parent))
+    monkeypatch.setenv("INSDEL_RESULTS", str(trial("cost", source="simulated", pairs=2, rows=400, epochs=1, budgets=budgets).parent))
     table, about = results.load("cost")
     assert len(table) == 4 and set(table["method"]) == {"kernel_shap", "lime"} and about["pairs"] == 2
     assert about["parameters"]["budgets"]["lime"] == [25] and "simulated" in about["data"]["what"]
 
 
 def test_walks_off_the_manifold(place, monkeypatch):
-    small = {"rows": 200, "epochs": 1}
+    small = {"source": "simulated", "rows": 200, "epochs": 1}
     for name, more in {"cern": {"pairs": 1}, "extreme": {"pairings": 1}}.items():
         path = trial(f"manifold_{name}", **small, **more)
     houses = trial("manifold_bangalore", pairs=1, epochs=1, source="simulated")
@@ -264,7 +264,7 @@ def test_misuse_is_explained(place, capsys):
     with pytest.raises(ValueError, match="no command is known that records 'moon'"):
         registry.command("moon")
     assert cli.main(["record", "mars"]) == 2 and "no run 'mars'" in capsys.readouterr().err
-    assert cli.main(["record", "manifold_cern", "-p", "pairs", "-1", "-p", "rows", "200", "-p", "epochs", "1"]) == 2
+    assert cli.main(["record", "manifold_cern", "-p", "source", "simulated", "-p", "pairs", "-1", "-p", "rows", "200", "-p", "epochs", "1"]) == 2
     assert "at least 1; found -1" in capsys.readouterr().out
     assert cli.main(["record", "--list"]) == 0
     listed = capsys.readouterr().out

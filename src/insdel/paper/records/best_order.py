@@ -54,6 +54,6 @@ PARTS = ("areas", "pairs", "orders")
 RUNS = (
     Run("best_order_bangalore", "methods beside all orders, houses", {**HOUSES, **SIZE}, PARTS,
         partial(_study, "bangalore", POLICIES[0])),
-    *(Run(f"best_order_cern_{policy}", f"methods beside all orders, simulated events, policy {policy}",
-          {"source": "simulated", **EVENTS, **SIZE}, PARTS, partial(_study, "cern", policy)) for policy in POLICIES),
+    *(Run(f"best_order_cern_{policy}", f"methods beside all orders, genuine events, policy {policy}",
+          {"source": "real", **EVENTS, **SIZE}, PARTS, partial(_study, "cern", policy)) for policy in POLICIES),
 )  # fmt: skip

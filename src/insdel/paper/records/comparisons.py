@@ -26,7 +26,6 @@ METHODS = (*PAPER_METHODS, "best", "expected")
 CERN_ROWS = 100_000
 HOUSES: dict[str, Any] = {"source": "real", "pairs": None, "epochs": None}
 EVENTS: dict[str, Any] = {"pairs": None, "rows": CERN_ROWS, "epochs": None}
-HALF = {"cern_genuine_average": {"pairs": 1000, "charged": 16}}  # the first of the 2,000: exact values of all take long
 CHARGED = {"charged": 200}  # pairs for which the part of the charges is measured
 
 
@@ -98,7 +97,7 @@ RUNS = (
     Run("bangalore_variation", "Table 1 on other splits and trainings",
         {**HOUSES, "splits": variation.SPLITS, "trainings": variation.TRAININGS}, ("areas", "runs", "pairs"), _vary),
     *(Run(f"cern{kind}_{policy}", f"Tables 2 to 4: methods on {which} events, policy {policy}",
-          {"source": source, **EVENTS, **CHARGED, **HALF.get(f"cern{kind}_{policy}", {})}, (*PARTS, "charges"),
+          {"source": source, **EVENTS, **CHARGED}, (*PARTS, "charges"),
           partial(_compare, "cern", policy))
       for kind, which, source in (("", "simulated", "simulated"), ("_genuine", "genuine", "real"))
       for policy in POLICIES),

@@ -58,12 +58,12 @@ def _facts(experiment: Experiment) -> dict[str, Any]:
     return {**experiment_facts(experiment), "parameters": {"methods": METHODS}}
 
 
-SIMULATED = {"source": "simulated", **EVENTS}
+GENUINE = {"source": "real", **EVENTS}
 RUNS = (
-    Run("manifold_cern", "how far hybrids are from the data, simulated events", {**SIMULATED, "pairs": 100},
+    Run("manifold_cern", "how far hybrids are from the data, genuine events", {**GENUINE, "pairs": 100},
         ("walks", "real"), _events),
-    Run("manifold_extreme", "the pair with the most extreme ABC, simulated events",
-        {"source": "simulated", "rows": EVENTS["rows"], "epochs": None, "pairings": 10},
+    Run("manifold_extreme", "the pair with the most extreme ABC, genuine events",
+        {"source": "real", "rows": EVENTS["rows"], "epochs": None, "pairings": 10},
         ("pairings", "walks"), _extreme),
     Run("manifold_bangalore", "how far hybrids are from the data, houses", HOUSES, ("walks", "real"), _houses),
 )  # fmt: skip
