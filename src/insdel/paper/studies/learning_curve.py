@@ -14,15 +14,16 @@ import pandas as pd
 
 from insdel.paper import networks
 from insdel.paper.networks.mlp import RECIPES
-from insdel.paper.studies.forensics import FULL_ROWS, PAIRS, Events, Reading
+from insdel.paper.studies.forensics import FULL_ROWS, Reading, Rows
 from insdel.store import write_parquet
 
 GENUINE = 17_979
 SIZES = ((2_000, 0), (4_000, 0), (8_000, 0), (GENUINE, 0), (0, GENUINE), (0, FULL_ROWS))
+PAIRS = 160  # per policy
 SEEN = 360_000  # rows over all epochs: 20 epochs of the genuine events
 
 
-def point(events: Events, genuine: int, simulated: int, pairs: int, seen: int = SEEN) -> pd.DataFrame:
+def point(events: Rows, genuine: int, simulated: int, pairs: int, seen: int = SEEN) -> pd.DataFrame:
     """One network of the curve, read as the tables are.
 
     Returns
@@ -32,7 +33,7 @@ def point(events: Events, genuine: int, simulated: int, pairs: int, seen: int = 
     x, y = events.taught(genuine, simulated)
     epochs = max(1, round(seen / len(x)))
     model = networks.fit(x, y, "cern", RECIPES["cern"], progress=False, epochs=epochs)
-    reading = Reading(model, events, pairs, raw=False)
+    reading = Reading(model, events, pairs)
     result = reading.fingerprint()
     facts = {"genuine": genuine, "simulated": simulated, "epochs": epochs, "r2": reading.r2()}
     for place, (name, value) in enumerate(facts.items()):
@@ -41,7 +42,7 @@ def point(events: Events, genuine: int, simulated: int, pairs: int, seen: int = 
 
 
 def learning_curve(
-    folder: Path, events: Events, sizes: Iterable[tuple[int, int]] = SIZES, pairs: int = PAIRS, seen: int = SEEN
+    folder: Path, events: Rows, sizes: Iterable[tuple[int, int]] = SIZES, pairs: int = PAIRS, seen: int = SEEN
 ) -> pd.DataFrame:
     """All points of the curve; `folder` keeps each, so that a run that was cut off goes on."""
     folder.mkdir(parents=True, exist_ok=True)
