@@ -396,10 +396,10 @@ def accurate() -> Finding:
     last = table.iloc[-1]
     text = f"mean of prediction − truth for {last['low']:.0f} < M ≤ {last['high']:.0f} GeV"
     figures = [
-        above("R² on held-out events (simulated)", float(about["r2"]), None, LIMITS["accurate"]),
+        above("R² on held-out events", float(about["r2"]), None, LIMITS["accurate"]),
         below(text, float(last["error"]), float(last["se"]), 0.0),
     ]
-    return judge(figures, "Held-out simulated events.", ["cern_accuracy"])
+    return judge(figures, f"{about['data']['what']}.", ["cern_accuracy"])
 
 
 @claim(

@@ -95,7 +95,8 @@ def sampling() -> Finding:
         value, se = float(last["abc_per_feature"]) / whole, float(last["shortfall_se"]) / abs(whole)
         text = f"{mode}: share of the exact ABC that {last['evaluations']:,.0f} evaluations reach"
         figures.append(above(text, value, se, 1 - LIMITS["tie"]))
-    return judge(figures, "Simulated events, 16 features that differ.", ["cost"])
+    because = f"{records.about('cost')['data']['what']}; 16 features differ."
+    return judge(figures, because, ["cost"])
 
 
 @claim(

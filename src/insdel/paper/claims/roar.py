@@ -13,7 +13,7 @@ from insdel.paper.studies.roar.tables import bend, is_noise
 from insdel.stats import Number
 
 KS, IG, RANDOM = "kernel_shap", "integrated_gradients", "random"
-DATA = {"roar_bangalore": "houses", "roar_cern": "simulated events"}
+DATA = {"roar_bangalore": "houses", "roar_cern_genuine": "genuine events"}
 SHORT = {KS: "KS", IG: "IG", RANDOM: "random order", f"{KS}_signed": "KS signed", f"{IG}_signed": "IG signed"}
 
 
@@ -122,7 +122,7 @@ def redundancy() -> Finding:
     """Without redundant columns the curves bend more; with every column twice they bend less."""
     steps = {
         "houses, correlated columns dropped, minus all columns": ("roar_bangalore_independent", "roar_bangalore"),
-        "events, 8 independent columns, minus all 16": ("roar_cern_independent", "roar_cern"),
+        "simulated events, 8 independent columns, minus all 16": ("roar_cern_independent", "roar_cern"),
         "planted columns once, minus every column twice": ("roar_planted", "roar_planted_copied"),
     }
     figures, names = [], []

@@ -78,7 +78,7 @@ def _vary(parameters: Mapping[str, Any], desk: Desk) -> Recording:
 
 
 def _accuracy(parameters: Mapping[str, Any], desk: Desk) -> Recording:
-    """How far the network of the simulated events is off, on all its held-out ones."""
+    """How far the network of the events is off, on all its held-out ones."""
     experiment = prepare(**setting("cern", {**parameters, "pairs": 1}))
     split = experiment.split
     predicted = np.asarray(predict(experiment.model, split.x_test))
@@ -102,5 +102,5 @@ RUNS = (
       for kind, which, source in (("", "simulated", "simulated"), ("_genuine", "genuine", "real"))
       for policy in POLICIES),
     Run("cern_accuracy", "how far off the network is, by true mass (appendix A.4)",
-        {"source": "simulated", "rows": CERN_ROWS, "epochs": None}, ("bands",), _accuracy),
+        {"source": "real", "rows": CERN_ROWS, "epochs": None}, ("bands",), _accuracy),
 )  # fmt: skip
