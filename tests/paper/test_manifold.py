@@ -193,3 +193,17 @@ def test_the_tail_holds_every_pair_once(small, ruler):
     few = manifold.extremes(found).set_index("what")["insertion"]
     assert few["of one pairing"] == found.query("pairing == 0")["insertion"].max()
     assert few["of all pairings"] == found["insertion"].max()
+
+
+def test_both_masses_are_the_event_s_at_the_ends_and_differ_between(small, steps):
+    walks = manifold.with_masses(steps, small)
+    assert len(walks) == len(steps)
+    truth = {True: small.pairs.index, False: small.pairs.reference_index}
+    for (pair, _, _), walk in walks.groupby(["pair", "method", "mode"], observed=True):
+        walk = walk.sort_values("step")
+        for at, which in ((0, True), (-1, False)):
+            mass = small.y_test[truth[which][pair]]
+            both = walk.iloc[at][["M from E and p", "M from pt, η, φ"]].to_numpy(float)
+            assert both == pytest.approx([mass, mass], rel=2e-3)
+        inner = walk[walk["violation"] > 1]
+        assert (inner["M from E and p"] - inner["M from pt, η, φ"]).abs().max() > 0.1

@@ -35,6 +35,13 @@ def invariant_mass(track: Mapping[str, np.ndarray], mass: float = ELECTRON_MASS)
     return np.sqrt(2 * mass**2 + 2 * slower + 2 * pt[0] * pt[1] * apart)
 
 
+def mass_of_momenta(rows: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Invariant mass from energies and Cartesian momenta, (events,); 0 where they belong to no mass at all."""
+    total = {axis: np.asarray(rows[f"{axis}1"]) + np.asarray(rows[f"{axis}2"]) for axis in ("E", "px", "py", "pz")}
+    squared = total["E"] ** 2 - total["px"] ** 2 - total["py"] ** 2 - total["pz"] ** 2
+    return np.sqrt(np.maximum(squared, 0))
+
+
 def momenta(pt: np.ndarray, eta: np.ndarray, phi: np.ndarray, mass: float = ELECTRON_MASS) -> dict[str, np.ndarray]:
     """Energy and Cartesian momentum of a lepton: p_x = p_t cos φ, p_y = p_t sin φ, p_z = p_t sinh η.
 

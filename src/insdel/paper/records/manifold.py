@@ -16,7 +16,7 @@ import pandas as pd
 from insdel.paper.records.comparisons import EVENTS, HOUSES, setting
 from insdel.paper.records.run import Desk, Recording, Run, experiment_facts
 from insdel.paper.studies.experiments import POLICIES, Experiment, prepare
-from insdel.paper.studies.manifold import METHODS, Ruler, chosen_pairs, extremes, tail, walks
+from insdel.paper.studies.manifold import METHODS, Ruler, chosen_pairs, extremes, tail, walks, with_masses
 
 
 def _houses(parameters: Mapping[str, Any], desk: Desk) -> Recording:
@@ -43,7 +43,7 @@ def _extreme(parameters: Mapping[str, Any], desk: Desk) -> Recording:
     result = tail(experiment, ruler, pairings=parameters["pairings"], checkpoint=desk.folder / "pairings")
     few = extremes(result)
     extreme = chosen_pairs(experiment, few["row"].tolist(), few["reference_row"].tolist())
-    steps = walks(extreme, ruler, checkpoint=desk.folder / "walks")
+    steps = with_masses(walks(extreme, ruler, checkpoint=desk.folder / "walks"), extreme)
     steps = slim(steps.assign(what=few["what"].to_numpy()[steps["pair"]]))
     return Recording({"pairings": result, "walks": steps}, {**_facts(experiment), "pairs": len(result)})
 

@@ -19,7 +19,7 @@ from insdel.evaluate import progress_off
 from insdel.identity import identity
 from insdel.lattice import Lattice, lattices
 from insdel.paper.data.cern import NAMES
-from insdel.paper.data.physics import momenta
+from insdel.paper.data.physics import invariant_mass, mass_of_momenta, momenta
 from insdel.paper.studies.experiments import Experiment
 from insdel.stats import Ends, mean, ratio
 from insdel.store import Store
@@ -194,6 +194,26 @@ def _measured(
     number = {"pair": np.repeat(np.arange(walked), points), "step": np.tile(np.arange(points), walked)}
     table = pd.DataFrame({**number, "feature": changed.ravel(), "value": values.ravel()})
     return table.join(ruler.measure(hybrids(x, reference, orders).reshape(-1, x.shape[1])))
+
+
+def with_masses(steps: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
+    """The walks of events with the two masses that the features of every point state, in GeV.
+
+    steps : from `walks` of this experiment
+
+    Returns
+    -------
+    The same rows with the columns "M from E and p" and "M from pt, η, φ"
+    """
+    x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
+    parts = []
+    for (pair, _, _), walk in steps.groupby(["pair", "method", "mode"], sort=False, observed=True):
+        orders = walk["feature"].to_numpy()[None, 1:]
+        points = hybrids(x[[pair]], reference[[pair]], orders)[0] * experiment.split.scale + experiment.split.mean
+        track = dict(zip(NAMES, points.T, strict=True))
+        masses = {"M from E and p": mass_of_momenta(track), "M from pt, η, φ": invariant_mass(track)}
+        parts.append(walk.assign(**masses))
+    return pd.concat(parts, ignore_index=True)
 
 
 def judged(
