@@ -14,10 +14,10 @@ from insdel.paper.studies.forensics.candidates import SPACE, candidate, fingerpr
 from insdel.paper.studies.forensics.changes import variants
 from insdel.paper.studies.forensics.reading import JUDGES, STEERS, Reading, distances, print_of_paper
 from insdel.paper.studies.forensics.rows import FULL_ROWS, Rows, events, houses
-from insdel.paper.studies.forensics.tables import ACCURATE, beside_paper, effects, ranges, statements
+from insdel.paper.studies.forensics.tables import ACCURATE, beside_paper, effects, leaders, ranges, statements
 
 __all__ = [
     "ACCURATE", "FULL_ROWS", "JUDGES", "SPACE", "STEERS", "Reading", "Rows", "beside_paper", "candidate", "distances",
-    "effects", "events", "fingerprints", "houses", "nearest", "print_of_paper", "ranges", "search", "statements",
+    "effects", "events", "fingerprints", "houses", "leaders", "nearest", "print_of_paper", "ranges", "search", "statements",
     "table", "train", "variants",
 ]  # fmt: skip

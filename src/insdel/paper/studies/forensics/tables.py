@@ -14,6 +14,17 @@ from insdel.paper.studies.forensics.reading import KEYS, print_of_paper
 ACCURATE = {"cern": 0.95, "bangalore": 0.75}  # R² from which on a training predicts well
 
 
+def leaders(candidates: pd.DataFrame, name: str = "cern", count: int = 5) -> pd.DataFrame:
+    """The nearest candidates, a column each: what was chosen, how well it predicts, how near it comes; as text.
+
+    candidates : as `table` gives it, the nearest first
+    """
+    measures = [column for column in ("r2", "steers", "judges", "correlations") if column in candidates]
+    table = candidates.head(count).set_index("candidate")[[*SPACE[name], *measures]].astype(object)
+    numbers = table[measures].map("{:.3f}".format)
+    return table.assign(**{column: numbers[column] for column in measures}).astype(str).T
+
+
 def beside_paper(numbers: pd.DataFrame, name: str = "cern", by: str = "candidate") -> pd.DataFrame:
     """Fingerprints beside the print: rows (role, policy, mode, method), a column for the paper and per candidate.
 
