@@ -18,6 +18,6 @@ from insdel.paper.studies.forensics.tables import ACCURATE, beside_paper, effect
 
 __all__ = [
     "ACCURATE", "FULL_ROWS", "JUDGES", "SPACE", "STEERS", "Reading", "Rows", "beside_paper", "candidate", "distances",
-    "effects", "events", "fingerprints", "houses", "leaders", "nearest", "print_of_paper", "ranges", "search", "statements",
-    "table", "train", "variants",
+    "effects", "events", "fingerprints", "houses", "leaders", "nearest", "print_of_paper", "ranges", "search",
+    "statements", "table", "train", "variants",
 ]  # fmt: skip
