@@ -41,8 +41,8 @@ def _facts(rows: forensics.Rows) -> dict[str, Any]:
 
 
 CURVE = {"sizes": learning_curve.SIZES, "seen": learning_curve.SEEN, "pairs": learning_curve.PAIRS}
-EVENTS = {"candidates": 100, "pairs": 160, "nearest": 5, "nearest_pairs": 1000}
-HOUSES = {"candidates": 80, "pairs": None, "nearest": 5, "nearest_pairs": None}
+EVENTS = {"candidates": 72, "pairs": 160, "nearest": 5, "nearest_pairs": 1000}
+HOUSES = {"candidates": 64, "pairs": None, "nearest": 5, "nearest_pairs": None}
 PARTS = ("candidates", "numbers", "again", "variants")
 RUNS = (
     Run("learning_curve", "levels of Tables 2 to 4, by how many events taught the network", CURVE, ("points",), _curve),
