@@ -59,7 +59,7 @@ TASKS = {
     ),
     "cern": Task("events", "cern", plan=(("leak", (0.1, 0.3, 0.5)),)),
     "cern_genuine": Task(
-        "genuine events, three forms of removal", "cern", "real", epochs=10,  # half the recipe's, for time
+        "genuine events", "cern", "real", epochs=10,  # half the recipe's, for time
         plan=(("forms", FORMS), ("fractions", (0.1, 0.3, 0.5)), ("leak", (0.3,)), ("sights", SIGHTS)),
     ),
     "bangalore_methods": Task(
