@@ -40,10 +40,10 @@ BOXES: dict[tuple[str, str], tuple[Box, Box]] = {
     ("Sooty_Albatross_0058_796360", "resized"): (Box(163, 55, 197, 91), Box(0, 0, 197, 224)),
     ("Laysan_Albatross_0100_735", "cropped"): (Box(129, 85, 165, 104), Box(0, 12, 165, 224)),
     ("Sooty_Albatross_0004_796366", "cropped"): (Box(4, 70, 46, 102), Box(0, 0, 223, 224)),
-    ("Sooty_Albatross_0077_1080", "cropped"): (Box(66, 86, 96, 122), Box(0, 65, 224, 154)),
-    ("Laysan_Albatross_0034_628", "cropped"): (Box(60, 14, 112, 64), Box(60, 8, 224, 224)),
-    ("Laysan_Albatross_0037_699", "cropped"): (Box(150, 103, 185, 134), Box(27, 0, 198, 224)),
-    ("Laysan_Albatross_0004_930", "resized"): (Box(114, 60, 182, 107), Box(27, 48, 182, 198)),
+    ("Laysan_Albatross_0096_673", "resized"): (Box(180, 54, 224, 99), Box(0, 40, 224, 224)),
+    ("Laysan_Albatross_0059_488", "cropped"): (Box(84, 18, 124, 44), Box(0, 5, 205, 201)),
+    ("Laysan_Albatross_0004_930", "cropped"): (Box(120, 41, 213, 101), Box(0, 18, 213, 224)),
+    ("Black_Footed_Albatross_0038_212", "cropped"): (Box(0, 20, 60, 66), Box(0, 10, 224, 166)),
 }
 
 
