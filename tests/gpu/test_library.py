@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -14,10 +15,12 @@ from torch.utils._pytree import tree_leaves
 import insdel
 from insdel import cluster, evaluate, fold, policies
 from insdel.attribution import completeness, gradients
-from insdel.chance import moments
+from insdel.chance import moments, sample
 from insdel.comparison import PAPER_METHODS
 from insdel.identity import differences, identity
+from insdel.paper import networks
 from insdel.paper.networks.mlp import MLP
+from insdel.paper.studies.best_order import interactions
 
 RNG = np.random.default_rng(0)
 X, R = RNG.normal(size=(2, 3, 6)).astype(np.float32)
@@ -81,6 +84,19 @@ def test_the_device_does_what_cuda_does(cuda, act):
     assert isinstance(act(torch.ones(3), torch.ones(3, device=cuda)), torch.Tensor)
 
 
+def test_work_that_nobody_waited_for_is_not_timed(cuda):
+    read = compile("time.perf_counter()", "insdel/timing.py", "eval")
+    there = torch.ones(3, device=cuda)
+    eval(read, {"time": time})
+    there + there
+    with pytest.raises(AssertionError, match="timing.py reads the clock while the device still works"):
+        eval(read, {"time": time})
+    for wait in (torch.cuda.synchronize, there.cpu, there.sum().item, there.tolist, networks.read_clock):
+        there + there
+        wait()
+        eval(read, {"time": time})
+
+
 def test_gradients_on_the_device_are_those_of_the_processor(cuda):
     f = nn.Sequential(nn.Linear(3, 5), nn.PReLU(), nn.Linear(5, 1))
     z = torch.randn(4, 3)
@@ -113,6 +129,9 @@ def test_walks_lattices_and_predictions(kind, place):
             same(getattr(found, question)(), kind, getattr(lattice, question)())
         same(found.random_abc(5, mode="both"), kind, lattice.random_abc(5, mode="both"))
         np.testing.assert_allclose(moments(found), moments(lattice), rtol=1e-3, atol=1e-5)
+        drawn, known = (sample(one, 5, 0)["both"] for one in (found, lattice))
+        np.testing.assert_allclose(drawn, known, rtol=1e-3, atol=1e-5)
+        assert interactions(found) == pytest.approx(interactions(lattice), rel=1e-3, abs=1e-5)
 
 
 @pytest.mark.parametrize("method", insdel.METHODS)

@@ -1,5 +1,6 @@
 """The paper's networks: their definition, their training, replicates trained together, the hyperparameter search."""
 
+from insdel.paper.networks.devices import pick_device, read_clock
 from insdel.paper.networks.mlp import (
     MLP,
     PAPER,
@@ -10,7 +11,6 @@ from insdel.paper.networks.mlp import (
     fingerprint,
     fit,
     load,
-    pick_device,
     r2,
     save,
     training_config,
@@ -28,6 +28,7 @@ __all__ = [
     "load",
     "pick_device",
     "r2",
+    "read_clock",
     "save",
     "training_config",
 ]

@@ -26,6 +26,7 @@ from tqdm import tqdm
 
 from insdel.errors import UserError
 from insdel.evaluate import progress_off, to_tensor
+from insdel.paper.networks.devices import pick_device
 
 OPTIMISERS = ("adam", "adamw", "rmsprop", "sgd")
 SCHEDULES = ("constant", "cosine")
@@ -259,13 +260,6 @@ def training_config(
 def fingerprint(config: dict[str, Any]) -> str:
     """Short name of a training: sixteen digits of the hash of its `training_config`."""
     return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def pick_device(device: str | torch.device = "auto") -> torch.device:
-    """The device that is meant; "auto" is a GPU if there is one, else the processor."""
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(device)
 
 
 def _checked(values: ArrayLike | Tensor) -> Tensor:

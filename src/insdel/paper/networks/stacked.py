@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import statistics
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from insdel.paper.networks import mlp
+from insdel.paper.networks.devices import pick_device, read_clock
 from insdel.paper.networks.mlp import MLP, Hyper, Recipe, Unit
 
 
@@ -130,7 +130,7 @@ def fit(
     torch.set_num_threads(threads)
     try:
         stack, draws = _begin(x, hyper, recipe, seeds)
-        place = mlp.pick_device(device)
+        place = pick_device(device)
         stack.weights = {name: value.to(place) for name, value in stack.weights.items()}
         return _train(stack, draws, x.to(place), y.to(place), hyper, recipe)
     finally:
@@ -238,9 +238,10 @@ def joint_versus_single(
     *,
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
     repeats: int = 3,
+    device: str | torch.device = "auto",
     **changes: Any,
 ) -> dict[str, float]:
-    """Time the replicates together and one at a time, in turn, and print the ratio of the medians.
+    """Time the replicates together and one at a time, in turn on one device, and print the ratio of the medians.
 
     Returns
     -------
@@ -248,13 +249,13 @@ def joint_versus_single(
     """
     times: dict[str, list[float]] = {"joint": [], "single": []}
     for _ in range(repeats):
-        start = time.perf_counter()
-        fit(x, y, hyper, seeds=seeds, **changes)
-        middle = time.perf_counter()
+        start = read_clock()
+        fit(x, y, hyper, seeds=seeds, device=device, **changes)
+        middle = read_clock()
         for seed in seeds:
-            mlp.fit(x, y, hyper, seed=seed, device="cpu", progress=False, **changes)
+            mlp.fit(x, y, hyper, seed=seed, device=device, progress=False, **changes)
         times["joint"].append(middle - start)
-        times["single"].append(time.perf_counter() - middle)
+        times["single"].append(read_clock() - middle)
     result = {name: statistics.median(spent) for name, spent in times.items()}
     result["ratio"] = result["single"] / result["joint"]
     print(

@@ -172,7 +172,7 @@ def interactions(lattice: Lattice) -> dict[str, float]:
         "main": share[1], "pairwise": share[2], "odd": share[3::2].sum(), "even": share[4::2].sum(),
         "dividends": several / whole if whole else float("nan"),
         "turned": turned(values), "turned_both": turned(values - values.flip(0)),
-        "term": interaction_term(lattice, np.asarray(order(lattice.shapley()))) / lattice.n,
+        "term": interaction_term(lattice, to_tensor(order(lattice.shapley())).cpu().numpy()) / lattice.n,
     }  # fmt: skip
 
 
@@ -220,4 +220,4 @@ def interaction_term(lattice: Lattice, ranking: np.ndarray) -> float:
     last, first = np.zeros(1), np.full(1, np.inf)
     for place in places:
         last, first = np.append(last, np.maximum(last, place)), np.append(first, np.minimum(first, place))
-    return -float((np.asarray(lattice.dividends())[1:] * (last - first)[1:]).sum())
+    return -float((to_tensor(lattice.dividends()).cpu().numpy()[1:] * (last - first)[1:]).sum())

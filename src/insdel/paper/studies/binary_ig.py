@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from insdel.curves import MODES, order
 from insdel.evaluate import Model, predict, progress_off
 from insdel.identity import identity
 from insdel.lattice import Lattice, lattices, subset_sizes
+from insdel.paper.networks.devices import read_clock
 from insdel.paper.studies.experiments import Experiment
 from insdel.seeds import pair_seeds
 from insdel.stats import Ends, mean, ratio
@@ -138,9 +138,9 @@ def _chunk(
     bends = bend(f, x, reference, mask)
     parts = []
     for name, (method, options) in plan.methods(mask, pairs).items():
-        counted, start = Counted(f), time.perf_counter()
+        counted, start = Counted(f), read_clock()
         result = np.asarray(explain(method, counted, x, reference, **options))
-        spent = {"seconds": (time.perf_counter() - start) / len(x), "bend": bends}
+        spent = {"seconds": (read_clock() - start) / len(x), "bend": bends}
         spent |= {"gradients": counted.gradients / len(x), "predictions": counted.predictions / len(x)}
         parts.append(_rows(name, result, exact, differing, mask, shared).assign(**spent))
     return pd.concat(parts).sort_values("pair", kind="stable", ignore_index=True)

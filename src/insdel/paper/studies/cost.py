@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from insdel.attribution.registry import find
 from insdel.curves import MODES, abc, curve, order
 from insdel.evaluate import Model, Pairs, Points, progress_off
 from insdel.identity import identity
+from insdel.paper.networks.devices import read_clock
 from insdel.stats import Ends, mean
 from insdel.store import Store
 
@@ -142,9 +142,9 @@ def _spend(item: Item, f: Model, x: Points, reference: Points) -> pd.DataFrame:
     """Run one method once: a row per pair with its ABC / n per mode, and what the run cost."""
     pairs, counter = Pairs.of(x, reference), Counter()
     with counter.watch(f) as counted:
-        start = time.perf_counter()
+        start = read_clock()
         attributions = explain(item.method, counted, x, reference, **item.options)
-        seconds = time.perf_counter() - start
+        seconds = read_clock() - start
     table = pd.DataFrame({"evaluations": counter.points / len(pairs), "seconds": seconds}, index=range(len(pairs)))
     for mode in MODES:
         walk = curve(f, x, reference, order(attributions, mode))

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from insdel.attribution import explain
-from insdel.evaluate import progress_off
+from insdel.evaluate import in_batches, progress_off
 from insdel.paper.studies.images.classifier import Classifier
 from insdel.paper.studies.images.network import SameConv2d
 from insdel.paper.studies.images.walk import batch_size, noise
@@ -136,11 +136,15 @@ def path_parts(
     """
     shift = (0.5 + index * GOLDEN) % 1
     nodes = (torch.arange(settings.steps, dtype=start.dtype, device=start.device) + shift) / settings.steps
+
+    def slopes(first: int, last: int) -> Tensor:
+        points = (start + nodes[first:last].reshape(-1, 1, 1, 1) * (end - start)).detach().requires_grad_()
+        (gradients,) = torch.autograd.grad(value(points).sum(), points)
+        return gradients.double().sum(dim=0)
+
     total = torch.zeros_like(start, dtype=torch.float64)
-    for part in nodes.split(batch_size(start.device, settings.batch)):
-        points = (start + part.reshape(-1, 1, 1, 1) * (end - start)).detach().requires_grad_()
-        (slopes,) = torch.autograd.grad(value(points).sum(), points)
-        total += slopes.double().sum(dim=0)
+    for part in in_batches(len(nodes), batch_size(start.device, settings.batch), slopes):
+        total += part
     return ((end - start).double() * total / settings.steps).sum(dim=0).cpu()
 
 
@@ -256,12 +260,14 @@ def rise_masks(count: int, height: int, width: int, generator: np.random.Generat
 
 def _masked(network: Classifier, label: int, image: Tensor, masks: Tensor, settings: Settings) -> Tensor:
     """Probabilities of the picture where the masks (m, height, width) let it through, grey elsewhere: (m,)."""
-    f, values = network.probability(label), []
+    f = network.probability(label)
+
+    def values(first: int, last: int) -> Tensor:
+        through = masks[first:last, None].to(image)
+        return f(network.mean + through * (image - network.mean)).double().cpu()
+
     with torch.no_grad():
-        for part in masks.split(batch_size(image.device, settings.batch)):
-            through = part[:, None].to(image)
-            values.append(f(network.mean + through * (image - network.mean)).double().cpu())
-    return torch.cat(values)
+        return torch.cat(list(in_batches(len(masks), batch_size(image.device, settings.batch), values)))
 
 
 def random(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:

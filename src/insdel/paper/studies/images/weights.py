@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from insdel.paper.data.files import cache, data_folder, sha256
-from insdel.paper.networks.mlp import pick_device
+from insdel.paper.networks.devices import pick_device
 from insdel.paper.studies.images.classifier import Classifier, Preprocessing
 from insdel.paper.studies.images.network import EfficientNet
 from insdel.paper.studies.images.tfjs import read_tfjs
