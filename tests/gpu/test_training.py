@@ -72,7 +72,8 @@ def test_replicates_race_on_one_device(cuda, place, monkeypatch) -> None:
     assert set(seen) == {place} and len(seen) == 3
 
 
-def test_a_device_that_is_not_there_is_refused_in_plain_words() -> None:
+def test_a_device_that_is_not_there_is_refused_in_plain_words(monkeypatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(UserError, match="needs a GPU that torch can use; there is none here. Choose auto or cpu"):
         networks.fit(*ROWS, HYPER, RECIPE, device="cuda")
 

@@ -90,6 +90,9 @@ def parser() -> argparse.ArgumentParser:
     claims.add_argument("--json", action="store_true", help="with all numbers, as JSON")
     claims.add_argument("--state", action="store_true", help="state the derived verdicts from now on")
     claims.set_defaults(action=claims_command)
+    device = commands.add_parser("device", help="check a GPU against the processor, and print a report to send in")
+    device.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu shows the report's form")
+    device.set_defaults(action=device_command)
     doctor = commands.add_parser("doctor", help="check that all is there, and say what to do if not")
     doctor.set_defaults(action=doctor_command)
     return top
@@ -214,6 +217,13 @@ def claims_command(options: argparse.Namespace) -> int:
     lines, agree = report(options.verdict, options.chapter, options.json, options.state)
     say("\n".join(lines))
     return 0 if agree else 1
+
+
+def device_command(options: argparse.Namespace) -> int:
+    """Print the report as it comes; exit code 1 if a check differs or fails."""
+    from insdel.book.device import report
+
+    return 0 if report(options.device, say) else 1
 
 
 def doctor_command(options: argparse.Namespace) -> int:

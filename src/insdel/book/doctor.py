@@ -88,8 +88,9 @@ def _device() -> Finding:
     """Name the device that models run on."""
     import torch
 
-    threads = f"CPU, {torch.get_num_threads()} threads; no page needs a GPU"
-    return Finding("device", torch.cuda.get_device_name() if torch.cuda.is_available() else threads)
+    if not torch.cuda.is_available():
+        return Finding("device", f"CPU, {torch.get_num_threads()} threads; no page needs a GPU")
+    return Finding("device", f"{torch.cuda.get_device_name()}; insdel device compares it with the processor")
 
 
 def _data() -> Iterator[Finding]:

@@ -32,6 +32,8 @@ def inspect_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any
         check_header(Path(values["model"]))
     if values.get("scheduler"):
         _reach(values["scheduler"])
+    if values.get("device") == "cuda":
+        _gpu()
     if Path(str(values.get("photo", ""))).is_file():
         _picture(Path(values["photo"]))
 
@@ -79,6 +81,13 @@ def _reach(address: str) -> None:
         socket.create_connection((host, int(port)), ANSWER).close()
     except (OSError, ValueError, OverflowError) as error:
         raise UserError(f"parameter 'scheduler': nobody answers at {address} ({error}). Is the cluster up?") from None
+
+
+def _gpu() -> None:
+    """Refuse a GPU that is not there."""
+    from insdel.paper.networks.devices import pick_device
+
+    pick_device("cuda")
 
 
 def _picture(path: Path) -> None:
