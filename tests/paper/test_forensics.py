@@ -145,6 +145,7 @@ def test_a_search_goes_on_where_it_stopped(events, tmp_path, monkeypatch):
     both = forensics.search(tmp_path / "a", "cern", 3, pairs=4)
     assert len(first) == 2 and len(both) == 3
     assert all((tmp_path / "a" / name).stat().st_mtime_ns == time for name, time in kept.items())
+    assert not both[list(forensics.SPACE["cern"])].astype(str).duplicated().any()
     whole = forensics.search(tmp_path / "b", "cern", 3, pairs=4)
     pd.testing.assert_frame_equal(both, whole)
     assert both["steers"].is_monotonic_increasing
@@ -220,3 +221,14 @@ def test_leaders_show_choices_and_distances_of_the_nearest():
     shown = forensics.leaders(table, count=2)
     assert shown.columns.tolist() == [4, 7] and shown.loc["steers", 7] == "2.333" and shown.loc["optimiser", 4] == "adam"
     assert shown.index.tolist() == [*forensics.SPACE["cern"], "r2", "steers", "judges"]
+
+
+def test_no_choice_is_tried_twice(tmp_path, monkeypatch):
+    few = {name: options[:1] for name, options in forensics.SPACE["cern"].items()} | {"batch": (32, 64)}
+    monkeypatch.setitem(forensics.SPACE, "cern", few)
+    monkeypatch.setattr(search_module, "AT_RANDOM", 1)
+    monkeypatch.setattr(search_module, "ATTEMPTS", 5)
+    monkeypatch.setattr(search_module, "candidate", lambda rows, choice, seed, **_: {"choice": dict(choice), "r2": 1.0, "steers": 1.0, "fingerprint": []})
+    assert sorted(forensics.search(tmp_path, "cern", 2, None)["batch"]) == [32, 64]
+    with pytest.raises(ValueError, match="exhausted"):
+        forensics.search(tmp_path, "cern", 3, None)

@@ -35,6 +35,7 @@ SPACE: dict[str, dict[str, tuple[Any, ...]]] = {
     "bangalore": {**OPEN, "split": tuple(range(8)), "batch": (32, 128), "seen": (16_000, 78_000, 312_000)},
 }
 NOT_OF_RECIPE = ("rows", "seen", "distance", "split")
+ATTEMPTS = 100  # proposals until one is new
 AT_RANDOM = 40  # candidates drawn at random before Optuna proposes: they show each choice's effect without favour
 
 
@@ -80,23 +81,32 @@ def search(folder: Path, name: str, candidates: int, pairs: int | None, seed: in
     -------
     DataFrame, one row per candidate: choice, r2, steers, judges, correlations
     """
-    import optuna
-
     folder.mkdir(parents=True, exist_ok=True)
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    options = SPACE[name]
-    space = {key: optuna.distributions.CategoricalDistribution(_words(values)) for key, values in options.items()}
     for number in range(candidates):
         path = folder / f"candidate_{number:04d}.json"
-        if path.is_file():
-            continue
-        study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=1000 * seed + number, n_startup_trials=1))
-        if number >= AT_RANDOM:
-            study.add_trials(_trials(folder, space))
-        trial = study.ask(space)
-        choice = {key: options[key][_words(options[key]).index(trial.params[key])] for key in options}
-        replace(path, json.dumps(_try(rows_for(name, choice), choice, seed, pairs)))
+        if not path.is_file():
+            choice = _propose(folder, SPACE[name], number, seed)
+            replace(path, json.dumps(_try(rows_for(name, choice), choice, seed, pairs)))
     return table(folder)
+
+
+def _propose(folder: Path, options: Mapping[str, tuple[Any, ...]], number: int, seed: int) -> dict[str, Any]:
+    """A choice that no candidate before this number has made: drawn at random, later by Optuna from what was found."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    space = {key: optuna.distributions.CategoricalDistribution(_words(values)) for key, values in options.items()}
+    tried = [one["choice"] for _, one in files_of(folder)]
+    known = _trials(folder, space) if number >= AT_RANDOM else []
+    for attempt in range(ATTEMPTS):
+        sampler = optuna.samplers.TPESampler(seed=1000 * seed + number + 100_000 * attempt, n_startup_trials=1)
+        study = optuna.create_study(sampler=sampler)
+        study.add_trials(known)
+        words = study.ask(space).params
+        choice = {key: options[key][_words(options[key]).index(words[key])] for key in options}
+        if choice not in tried:
+            return choice
+    raise ValueError(f"{ATTEMPTS} proposals in a row were choices that had been tried: the space is exhausted.")
 
 
 def _try(divided: Rows, choice: Mapping[str, Any], seed: int, pairs: int | None) -> dict[str, Any]:
