@@ -227,7 +227,7 @@ def test_no_choice_is_tried_twice(tmp_path, monkeypatch):
     few = {name: options[:1] for name, options in forensics.SPACE["cern"].items()} | {"batch": (32, 64)}
     monkeypatch.setitem(forensics.SPACE, "cern", few)
     monkeypatch.setattr(search_module, "AT_RANDOM", 1)
-    monkeypatch.setattr(search_module, "ATTEMPTS", 5)
+    monkeypatch.setattr(search_module, "ATTEMPTS", 60)
     monkeypatch.setattr(search_module, "candidate", lambda rows, choice, seed, **_: {"choice": dict(choice), "r2": 1.0, "steers": 1.0, "fingerprint": []})
     assert sorted(forensics.search(tmp_path, "cern", 2, None)["batch"]) == [32, 64]
     with pytest.raises(ValueError, match="exhausted"):

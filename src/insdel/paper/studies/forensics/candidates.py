@@ -35,7 +35,7 @@ SPACE: dict[str, dict[str, tuple[Any, ...]]] = {
     "bangalore": {**OPEN, "split": tuple(range(8)), "batch": (32, 128), "seen": (16_000, 78_000, 312_000)},
 }
 NOT_OF_RECIPE = ("rows", "seen", "distance", "split")
-ATTEMPTS = 100  # proposals until one is new
+ATTEMPTS = 40  # proposals until one is new
 AT_RANDOM = 40  # candidates drawn at random before Optuna proposes: they show each choice's effect without favour
 
 
@@ -99,7 +99,10 @@ def _propose(folder: Path, options: Mapping[str, tuple[Any, ...]], number: int, 
     tried = [one["choice"] for _, one in files_of(folder)]
     known = _trials(folder, space) if number >= AT_RANDOM else []
     for attempt in range(ATTEMPTS):
-        sampler = optuna.samplers.TPESampler(seed=1000 * seed + number + 100_000 * attempt, n_startup_trials=1)
+        draw = 1000 * seed + number + 100_000 * attempt
+        sampler: optuna.samplers.BaseSampler = optuna.samplers.RandomSampler(draw)
+        if known and attempt < ATTEMPTS // 2:  # Optuna may insist on what it knows
+            sampler = optuna.samplers.TPESampler(seed=draw, n_startup_trials=1)
         study = optuna.create_study(sampler=sampler)
         study.add_trials(known)
         words = study.ask(space).params
