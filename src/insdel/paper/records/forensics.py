@@ -41,7 +41,7 @@ def _facts(rows: forensics.Rows) -> dict[str, Any]:
 
 
 CURVE = {"sizes": learning_curve.SIZES, "seen": learning_curve.SEEN, "pairs": learning_curve.PAIRS}
-EVENTS = {"candidates": 72, "pairs": 160, "nearest": 5, "nearest_pairs": 1000}
+EVENTS = {"candidates": 60, "pairs": 160, "nearest": 5, "nearest_pairs": 500}
 HOUSES = {"candidates": 64, "pairs": None, "nearest": 5, "nearest_pairs": None}
 PARTS = ("candidates", "numbers", "again", "variants")
 RUNS = (

@@ -19,7 +19,7 @@ PLAIN: dict[str, Any] = {  # the printed rate held constant, and nothing else do
     "first_weights": "torch", "output_unit": "target", "loss_unit": "target", "distance": "z-scored",
     "rows": "paper's number", "batch": 64,
 }  # fmt: skip
-EPOCHS = (1, 5, 20, 60)  # of the plain training
+EPOCHS = (1, 5, 20)  # of the plain training
 
 
 class Variant(NamedTuple):
