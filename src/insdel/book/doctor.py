@@ -15,7 +15,8 @@ from typing import NamedTuple
 from insdel.book import durations
 from insdel.book.chapters import PROFILES, list_chapters
 
-BOOK_PACKAGES = ("jupyter-book", "jupytext", "papermill", "ipykernel", "sphinx-proof", "sphinx-exercise")
+BOOK_PACKAGES = ("jupyter-book", "jupytext", "papermill", "ipykernel", "sphinx-proof", "sphinx-exercise",
+                 "sphinx-revealjs")  # fmt: skip
 MISSING = "missing"
 # what a build leaves in build/ (pages with their copies of MathJax, executed notebooks) and, at full size, checkpoints
 NEEDED_GIB = {"smoke": 1, "quick": 1, "paper": 2}
