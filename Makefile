@@ -42,7 +42,7 @@ paper: $(READY)  ## record the full-size runs anew, then build the book at full 
 	$(BIN)/insdel record all
 	$(BIN)/insdel book --profile paper && $(BIN)/insdel claims
 
-course: $(READY)  ## exercise notebooks for students and teachers, into build/course
+course: $(READY)  ## exercise notebooks for students and teachers, slides for lectures, into build/course
 	$(BIN)/insdel course
 
 serve: book  ## build the book and serve it on localhost:8000

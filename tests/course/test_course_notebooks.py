@@ -16,7 +16,7 @@ import psutil
 import pytest
 from conftest import ROOT
 
-from insdel.book import cli
+from insdel.book import cli, slides
 from insdel.course import notebooks
 from insdel.course.exercises import EXERCISES, TOPICS
 from insdel.course.grading import STUB
@@ -184,13 +184,18 @@ def test_the_course_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_the_command_writes_where_it_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked: list[Path] = []
+    asked: list[Any] = []
     monkeypatch.setattr(notebooks, "write_course", lambda folder, address, say: asked.append(folder) or [folder / "a"])
+    monkeypatch.setattr(slides, "build_slides", lambda root, *rest: asked.append(rest[:3]) or [rest[0] / "b"])
     monkeypatch.chdir(ROOT)
     assert cli.main(["course", "-o", str(tmp_path)]) == 0
-    assert cli.main(["course"]) == 0
-    assert asked == [tmp_path, ROOT / "build" / "course"]
-    assert capsys.readouterr().out.splitlines()[0] == str(tmp_path / "a")
+    assert capsys.readouterr().out.split() == [str(tmp_path / "a"), str(tmp_path / "slides" / "b")]
+    assert cli.main(["course", "--only", "notebooks"]) == 0
+    assert cli.main(["course", "--only", "slides", "--lectures", "walk", "best", "--profile", "smoke"]) == 0
+    here = ROOT / "build" / "course"
+    assert asked == [
+        tmp_path, (tmp_path / "slides", None, "quick"), here, (here / "slides", ["walk", "best"], "smoke")
+    ]  # fmt: skip
 
 
 def test_make_course_calls_the_command() -> None:

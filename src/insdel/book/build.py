@@ -185,15 +185,17 @@ def launch_options(address: str | None) -> dict[str, dict[str, Any]]:
     }
 
 
-def typeset(folder: Path, strict: bool, say: Say = print) -> Path:
+def typeset(folder: Path, strict: bool, say: Say = print, builder: str = "html") -> Path:
     """Run Jupyter Book on the staging tree `folder/stage` and return the folder of the pages.
 
     `strict` turns every warning into an error; otherwise warnings are shown, references that lead out of it counted.
+    `builder` is the name of a Sphinx builder.
     """
     source, work, log = folder / "stage", folder / "work", folder / "jupyter-book.log"
     shutil.rmtree(work, ignore_errors=True)
     program = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
     command = [sys.executable, "-c", program, "build", str(source), "--path-output", str(work), "--all"]
+    command += ["--builder", "custom", "--custom-builder", builder] if builder != "html" else []
     command += ["-n", "-W", "--keep-going"] if strict else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     log.write_text(done.stdout + done.stderr, encoding="utf-8")
@@ -208,7 +210,7 @@ def typeset(folder: Path, strict: bool, say: Say = print) -> Path:
             say(line)
     if unknown:
         say(f"{len(unknown)} references to chapters that are not part of this build are plain text in it")
-    return work / "_build" / "html"
+    return work / "_build" / builder
 
 
 def publish(pages: Path, target: Path) -> Path:

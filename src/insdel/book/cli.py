@@ -17,6 +17,9 @@ from insdel.book.parameters import check_values
 from insdel.errors import RunError, UserError
 
 KEPT = "finished chapters and finished chunks of comparisons are kept: the same command goes on from there"
+COURSE = """Write student/ and teacher/ with exercise notebooks, and slides/ with a deck for each lecture. A deck is
+made of chapters as they ran; those that have changed since the last book or course run first. Open slides/index.html in
+a browser; no network is needed. What is on which slide: src/insdel/course/lectures.yml."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,9 +73,7 @@ def parser() -> argparse.ArgumentParser:
     book.set_defaults(action=book_command)
     sync = commands.add_parser("sync", help="write the .ipynb of every chapter from its .md")
     sync.set_defaults(action=sync_command)
-    course = commands.add_parser("course", help="write exercise notebooks for students and teachers into build/course")
-    course.add_argument("-o", "--output", type=Path, help="another folder for them")
-    course.set_defaults(action=course_command)
+    _add_course(commands)
     data = commands.add_parser("data", help="list the data sets, or fetch one: insdel data fetch cern")
     data.add_argument("fetch", nargs="*", metavar="fetch NAME", help="download the real file of a data set")
     data.set_defaults(action=data_command)
@@ -96,6 +97,17 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="check that all is there, and say what to do if not")
     doctor.set_defaults(action=doctor_command)
     return top
+
+
+def _add_course(commands: Any) -> None:
+    """Add the command `insdel course`."""
+    what = "exercise notebooks for students and teachers, and slides for lectures, into build/course"
+    course = commands.add_parser("course", help=f"write {what}", description=COURSE)
+    course.add_argument("-o", "--output", type=Path, help="another folder for them")
+    course.add_argument("--only", choices=("notebooks", "slides"), help="one of the two")
+    course.add_argument("--lectures", nargs="+", metavar="LECTURE", help="slides of these only: walk, houses, …")
+    course.add_argument("--profile", choices=PROFILES, default="quick", help="with which the slides' chapters run")
+    course.set_defaults(action=course_command)
 
 
 def _need_book_extra() -> None:
@@ -172,14 +184,21 @@ def sync_command(options: argparse.Namespace) -> None:
 
 
 def course_command(options: argparse.Namespace) -> None:
-    """Write the notebooks of the course, the teachers' ones executed."""
+    """Write the notebooks of the course, the teachers' ones executed, and the slides of its lectures."""
     _need_book_extra()
-    from insdel.book.twins import repository_address
-    from insdel.course.notebooks import write_course
-
     root = find_root()
     folder = (options.output or root / "build" / "course").resolve()
-    say("\n".join(str(path) for path in write_course(folder, repository_address(root), say)))
+    written: list[Path] = []
+    if options.only != "slides":
+        from insdel.book.twins import repository_address
+        from insdel.course.notebooks import write_course
+
+        written += write_course(folder, repository_address(root), say)
+    if options.only != "notebooks":
+        from insdel.book.slides import build_slides
+
+        written += build_slides(root, folder / "slides", options.lectures, options.profile, say)
+    say("\n".join(map(str, written)))
 
 
 def data_command(options: argparse.Namespace) -> None:
