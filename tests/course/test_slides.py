@@ -19,6 +19,7 @@ from conftest import ROOT
 from docutils import nodes
 
 from insdel.book import slides
+from insdel.book.build import BuildError
 from insdel.book.chapters import by_label
 from insdel.book.doctor import find_browser
 from insdel.course import lectures
@@ -212,6 +213,46 @@ def test_slides_lead_nowhere_else_and_load_nothing_from_a_network(decks: Path) -
         assert not re.search(r"(url\(|@import)\s*['\"]?(https?:)?//", (decks / style).read_text(encoding="utf-8")), (
             style
         )
+
+
+TINY = """
+(add-part)=
+## Part
+
+A part of {term}`ABC`, {ref}`draw` and {prf:ref}`thm-add`. In code:
+
+:::{prf:theorem} Sums
+:label: thm-add
+All sums.
+:::
+"""
+
+
+def test_a_deck_takes_slides_and_numbers_from_several_chapters(
+    tiny_book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (tiny_book / "notebooks" / "01_add.md").open("a", encoding="utf-8") as file:
+        file.write(TINY)
+    shown = (Slide("figure", "fig-line"), Slide("statement", "thm-add"), Slide("passage", "add-part"))
+    both = Lecture(3, "both", ("draw", "add"), shown)
+    monkeypatch.setattr(slides, "read_lectures", lambda: {"both": both})
+    _, page = slides.build_slides(tiny_book, tmp_path / "slides", None, "smoke", say=lambda _: None)
+    assert page.name == "03_both.html"
+    first, figure, theorem, passage = slides_of(page)
+    assert [line.get_text() for line in first.select(".chapter")] == [
+        "Chapter 1 Add two numbers",
+        "Chapter 2 Draw a line",
+    ]
+    assert first.select_one(".remark").get_text() == "its own run: simulated, made up"
+    assert figure.select_one(".caption-number").get_text().strip() == "Fig. 2.1"
+    assert theorem.select_one(".caption-number").get_text().strip() == "Theorem 1.1"
+    assert "A part of ABC, Draw a line and Theorem 1.1." in passage.get_text()
+    assert not passage.select("a")
+    both = Lecture(3, "both", ("draw", "add"), (Slide("table", "add-part"),))
+    monkeypatch.setattr(slides, "read_lectures", lambda: {"both": both})
+    with pytest.raises(BuildError, match="03_both: there is no table at 'add-part'"):
+        slides.build_slides(tiny_book, tmp_path / "slides", None, "smoke", say=lambda _: None)
+    assert page.is_file(), "the old slides are left"
 
 
 @pytest.fixture(scope="module")

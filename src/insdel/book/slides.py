@@ -108,12 +108,14 @@ def stage_slides(
         stage_page(root / f"{file}.md", executed, folder / f"{file}.md", whole=file in WHOLE)
     shutil.copy(root / "book" / "references.bib", folder / "book")
     decks = {lecture.page: deck(lecture, chapters, executed) for lecture in lectures}
-    titles = {lecture.page: chapters[lecture.chapters[0]].heading[1] for lecture in lectures}
-    for page, title in titles.items():
+    titles = {lecture.page: [chapters[label].heading[1] for label in lecture.chapters] for lecture in lectures}
+    for page, (title, *_) in titles.items():
         (folder / f"{page}.md").write_text(f"# {title}\n", encoding="utf-8")
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    links = "\n".join(f"1. [{title}]({page}.md)" for page, title in titles.items())
-    (folder / "index.md").write_text(f"# {config['title']}\n\n{links}\n", encoding="utf-8")
+    links = [
+        f"1. [{title}]({page}.md){''.join(f'; {other}' for other in rest)}" for page, (title, *rest) in titles.items()
+    ]
+    (folder / "index.md").write_text("\n".join([f"# {config['title']}\n", *links, ""]), encoding="utf-8")
     toc = keep_files(toc | {"root": "index"}, folder)
     toc["parts"].append({"caption": "Slides", "chapters": [{"file": page} for page in decks]})
     (folder / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
@@ -145,7 +147,7 @@ def deck(lecture: Lecture, chapters: Mapping[str, Chapter], executed: Mapping[st
         name = chapters[label].name
         facts = nbformat.read(executed[name], as_version=4).metadata["insdel"]
         noted = [facts["recorded"][key] for key in ("data", "note") if key in facts["recorded"]]
-        remarks[f"notebooks/{name}"] = f"own run: {', '.join(noted)}" if noted else ""
+        remarks[f"notebooks/{name}"] = f"its own run: {', '.join(noted)}" if noted else ""
     return {"chapters": remarks, "slides": [list(slide) for slide in lecture.slides]}
 
 

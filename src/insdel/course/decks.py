@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx.errors import ExtensionError
+from sphinx.util import logging
 from sphinx_revealjs.builders import RevealjsHTMLBuilder
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
+
+logger = logging.getLogger(__name__)
 
 
 class DeckBuilder(RevealjsHTMLBuilder):
@@ -61,7 +64,8 @@ def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         name, node = next((name, node) for name, node in hits if node is not None)
         parts = list(PARTS[kind](node))
         if not parts:
-            raise ExtensionError(f"{docname}: there is no {kind} at {label!r}")
+            logger.error("%s: there is no %s at %r", docname, kind, label)
+            raise ExtensionError("a slide would be empty")
         top += slide(f"{kind}-{label}", kind, parts, chapter_title(app.env, name))
 
 
