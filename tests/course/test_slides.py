@@ -207,6 +207,7 @@ def test_slides_lead_nowhere_else_and_load_nothing_from_a_network(decks: Path) -
         here = [re.sub(r"[?#].*", "", link) for link in links]
         assert here and all((decks / link).is_file() for link in here), path
         assert path.name == "index.html" or not page.select("a[href]")
+        assert not page.select(".xref.std-ref, .xref.std-numref, .xref.prf"), "a reference that was not found"
         styles |= {link for link in here if link.endswith(".css")}
     assert "_static/slides.css" in styles
     for style in styles:
