@@ -22,60 +22,79 @@ def parities(z: torch.Tensor) -> tuple[list[tuple[int, ...]], torch.Tensor]:
 
 
 @pytest.fixture(scope="module")
-def cube() -> tuple[torch.Tensor, torch.Tensor]:
-    """14 subsets of five players as ±1, and b for two pairs."""
+def cube() -> tuple[torch.Tensor, odd.Prior]:
+    """14 subsets of five players as ±1, and the priors of two pairs."""
     masks = odd.odd_subsets(5, 28, seed=0)
-    return odd.as_signs(masks), torch.tensor([[0.2] * 5, [0.1, 0.6, 0.05, 0.3, 0.9]], dtype=torch.float64)
+    b = torch.tensor([[0.2] * 5, [0.1, 0.6, 0.05, 0.3, 0.9]], dtype=torch.float64)
+    return odd.as_signs(masks), odd.Prior(b, torch.tensor([[0.1], [0.02]], dtype=torch.float64))
 
 
-def variances(b: torch.Tensor, sets: list[tuple[int, ...]]) -> torch.Tensor:
-    """Prior variances of the parities' coefficients, (pairs, sets), in units of that of g."""
-    products = torch.stack([torch.tanh(b)[:, list(u)].prod(dim=1) for u in sets], dim=1)
-    return products / products.sum(dim=1, keepdim=True)
+def variances(prior: odd.Prior, sets: list[tuple[int, ...]]) -> torch.Tensor:
+    """Prior variances of the parities' coefficients, (pairs, sets), in units of that of the smoother part of g."""
+
+    def shares(b: torch.Tensor) -> torch.Tensor:
+        products = torch.stack([torch.tanh(b)[:, list(u)].prod(dim=1) for u in sets], dim=1)
+        return products / products.sum(dim=1, keepdim=True)
+
+    return shares(prior.b) + prior.rough * shares(torch.full_like(prior.b, odd.ROUGH / prior.b.shape[1]))
 
 
 def test_the_covariance_is_a_sum_over_odd_parities(cube):
-    z, b = cube
+    z, prior = cube
     sets, chi = parities(z)
-    expected = (chi * variances(b, sets)[:, None]) @ chi.T
-    torch.testing.assert_close(odd.covariance(b, z, z), expected, atol=1e-12, rtol=0)
+    expected = (chi * variances(prior, sets)[:, None]) @ chi.T
+    torch.testing.assert_close(prior.covariance(z, z), expected, atol=1e-12, rtol=0)
 
 
 def test_values_share_every_parity_among_its_players(cube):
-    z, b = cube
+    z, prior = cube
     sets, chi = parities(z)
     shares = torch.tensor([[-2 / len(u) if j in u else 0.0 for j in range(5)] for u in sets], dtype=torch.float64)
-    cross, prior = odd.with_values(b, z)
-    torch.testing.assert_close(cross, (chi * variances(b, sets)[:, None]) @ shares, atol=1e-12, rtol=0)
-    torch.testing.assert_close(prior, variances(b, sets) @ shares**2, atol=1e-12, rtol=0)
+    cross, before = prior.with_values(z)
+    torch.testing.assert_close(cross, (chi * variances(prior, sets)[:, None]) @ shares, atol=1e-12, rtol=0)
+    torch.testing.assert_close(before, variances(prior, sets) @ shares**2, atol=1e-12, rtol=0)
 
 
 def test_the_fit_is_bayesian_regression_on_odd_parities(cube):
-    z, b = cube
+    z, prior = cube
     sets, chi = parities(z)
     y = torch.randn(2, len(z), 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     shares = torch.tensor([[-2 / len(u) if j in u else 0.0 for j in range(5)] for u in sets], dtype=torch.float64)
-    prior = variances(b, sets)
-    prior[:, :5] += 1e7  # of the first order nothing is known beforehand
-    found = odd.fit(b, y, z)
+    spread = variances(prior, sets)
+    spread[:, :5] += 1e7  # of the first order nothing is known beforehand
+    found = odd.fit(prior, y, z)
     for pair in range(2):
-        covariance = chi * prior[pair] @ chi.T
-        pull = torch.linalg.solve(covariance, (chi * prior[pair]) @ shares)
+        covariance = chi * spread[pair] @ chi.T
+        pull = torch.linalg.solve(covariance, (chi * spread[pair]) @ shares)
         torch.testing.assert_close(found.values[pair, :, 0], (pull.T @ y[pair])[:, 0], atol=1e-4, rtol=0)
-        left = torch.diag(shares.T * prior[pair] @ shares - pull.T @ (chi * prior[pair]) @ shares)
+        left = torch.diag(shares.T * spread[pair] @ shares - pull.T @ (chi * spread[pair]) @ shares)
         ratio = found.variance[pair, :, 0] / left
         assert float(ratio.min()) == pytest.approx(float(ratio.max()), rel=1e-3)  # but for the scale
 
 
-def test_the_gradient_is_that_of_the_fitness(cube):
-    z, b = cube
+def test_half_of_what_the_pulls_leave_over_is_the_gradient_of_the_fitness(cube):
+    z, prior = cube
     y = torch.randn(2, len(z), 1, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    found, step = odd.gradient(b, y, z), 1e-5
-    for j in range(5):
-        by = step * torch.eye(5, dtype=torch.float64)[j]
-        up, down = (odd.fit(b + sign * by, y, z).fitness[:, 0] for sign in (1, -1))
-        # the fitness counts in units of the prior variance, so a common factor of K takes no part
-        torch.testing.assert_close(found[:, j], (up - down) / (2 * step), atol=2e-4, rtol=1e-3)
+    (up, down), step = odd.pulls(prior, y, z), 1e-5
+    assert (up > 0).all() and (down > 0).all()
+    for j in range(6):
+        by = torch.exp(step * torch.eye(6, dtype=torch.float64)[j])
+        more, less = (odd.Prior(prior.b * by[:5] ** sign, prior.rough * by[5:] ** sign) for sign in (1, -1))
+        slope = (odd.fit(more, y, z).fitness - odd.fit(less, y, z).fitness)[:, 0] / (2 * step)
+        torch.testing.assert_close((up - down)[:, j] / 2, slope, atol=2e-4, rtol=1e-3)
+
+
+def test_steps_find_the_features_that_interact():
+    """Of ten features three interact; a step up the fitness leads there, and never far down again."""
+    masks = odd.odd_subsets(10, 200, seed=0)
+    z = odd.as_signs(masks)
+    y = (z @ torch.arange(1.0, 11, dtype=z.dtype) + 3 * z[:, :3].prod(dim=1))[None]
+    fitness = []
+    for steps in range(7):
+        prior = odd.climb(odd.Prior.alike(torch.tensor([0.15], dtype=z.dtype), 10), y, z, steps)
+        fitness.append(float(odd.fit(prior, y[:, :, None], z).fitness[0, 0]))
+    assert fitness == sorted(fitness) and fitness[-1] > fitness[0] + 50
+    assert prior.b[0, :3].min() > 10 * prior.b[0, 3:].max()
 
 
 def test_subsets_are_different_and_depend_on_the_number_of_players_only():
@@ -178,7 +197,6 @@ def test_large_budgets_use_every_evaluation_in_bounded_memory(monkeypatch):
     f, x, reference = game(13)
     exact = explain("kernel_shap", f, x, reference)
     monkeypatch.setattr(kernel, "LARGEST", 128)
-    monkeypatch.setattr(odd, "LARGEST_OWN", 0)
     errors, inside = {}, []
     for samples in (256, 260, 1024, 8000):
         runs = [estimate_shapley(f, x, reference, samples, seed=s) for s in range(4)]

@@ -117,7 +117,7 @@ def _from_subsets(
     masks, weights, missing = sample_subsets(group.d, samples, seed)
     y = _half_differences(f, group, masks, chunk, progress)
     fitted = Odd.fit(y[:, :LARGEST], masks[:LARGEST])
-    values, error = fitted.values_and_errors(own=False)  # the same fit as predicts
+    values, error = fitted.values_and_errors()
     more, more_error = _regress(y - fitted.predict(masks), masks, weights, missing)
     # at the subsets that were fitted nothing is left over, so that few others change little, and many replace the fit
     return values + more, torch.hypot(error * (LARGEST / len(masks)), more_error)
