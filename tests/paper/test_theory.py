@@ -318,6 +318,24 @@ def test_how_an_erratum_reads(errata: dict[int, theory.Erratum]) -> None:
     assert page.startswith("**Erratum 10** *(appendix B.2)*: a matter of reading")
 
 
+@pytest.mark.parametrize("name", theory.CHECKS)
+def test_a_check_unfolds_to_its_own_code(checks: dict[str, theory.Check], name: str) -> None:
+    text, code = checks[name]._repr_markdown_().split('<details class="check-code">')
+    assert text.strip() == checks[name].markdown()
+    assert "```python\n# insdel.paper.theory." in code and f"\ndef {checks[name].name}(" in code
+    assert "@with_code" not in code and code.endswith("```\n\n</details>")
+
+
+@pytest.mark.parametrize("number", theory.ERRATA)
+def test_an_erratum_unfolds_once_to_its_own_code(errata: dict[int, theory.Erratum], number: int) -> None:
+    page = errata[number]._repr_markdown_()
+    assert page.count("<details") == 1 and f"\ndef erratum_{number}() -> Erratum:" in page
+
+
+def test_a_check_written_on_a_page_has_no_code_to_unfold() -> None:
+    assert "<details" not in theory.Check("here", "this chapter", "1 = 1", True)._repr_markdown_()
+
+
 def test_dollar_signs_pair_up(checks: dict[str, theory.Check], errata: dict[int, theory.Erratum]) -> None:
     for shown in [*checks.values(), *errata.values()]:
-        assert shown._repr_markdown_().count("$") % 2 == 0
+        assert shown._repr_markdown_().split("<details")[0].count("$") % 2 == 0

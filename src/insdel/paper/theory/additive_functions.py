@@ -8,7 +8,7 @@ from typing import Any
 import sympy as sp
 
 from .algebra import Order, Subset, abc, abc_deletion, auc, checked, checked_order, orders, shapley, subsets, zero
-from .check import Check
+from .check import Check, with_code
 
 
 def additive_game(n: int) -> tuple[dict[Subset, Any], list[Any]]:
@@ -31,6 +31,7 @@ def additive_abc_weight(n: int, j: int) -> Any:
     return sp.Rational(n + 1, 2) - j
 
 
+@with_code
 def additive(
     n: int = 5,
     auc_weight: Callable[[int, int], Any] = additive_auc_weight,
@@ -51,6 +52,7 @@ def additive(
     )
 
 
+@with_code
 def additive_deletion(n: int = 5, sign: int = 1) -> Check:
     """Insertion and deletion give an additive function the same ABC  [section 3.2]."""
     game, _ = additive_game(checked(n, 5))
@@ -64,6 +66,7 @@ def additive_deletion(n: int = 5, sign: int = 1) -> Check:
     )
 
 
+@with_code
 def additive_shapley(n: int = 5, share: Any = 1) -> Check:
     """The Shapley value of an additive function is the change itself  [section 3.2]."""
     game, changes = additive_game(checked(n, 7))
@@ -84,6 +87,7 @@ def falling(n: int, letter: str = "d") -> list[Any]:
     return [last + sp.Add(*gaps[j:]) for j in range(n)]
 
 
+@with_code
 def additive_best_order(n: int = 5, best: Order | None = None) -> Check:
     """Sorting by falling f_j(x′_j) − f_j(x_j) beats each other order  [section 3.2]."""
     changes = falling(checked(n, 6, least=2))

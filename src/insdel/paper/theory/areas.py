@@ -33,7 +33,7 @@ from .algebra import (
     weighted,
     zero,
 )
-from .check import Check
+from .check import Check, with_code
 
 HALF = sp.Rational(1, 2)
 
@@ -48,6 +48,7 @@ def insertion_weight(n: int, u: Subset) -> Any:
     return n - ceiling(u) + 1
 
 
+@with_code
 def theorem_1(n: int = 6, weight: Weight = insertion_weight, order: Order | None = None) -> Check:
     """AUC = Σ_u (n − ⌈u⌉ + 1) Δ_u as an identity in 2ⁿ symbols  [theorem 1]."""
     game = hybrids(checked(n, 7))
@@ -66,6 +67,7 @@ def theorem_1(n: int = 6, weight: Weight = insertion_weight, order: Order | None
     )
 
 
+@with_code
 def theorem_1_deletion(n: int = 6, weight: Weight = floor) -> Check:
     """AUC′ = Σ_u ⌊u⌋ Δ_u for the walk in the opposite order  [appendix B.1]."""
     game = hybrids(checked(n, 7))
@@ -92,6 +94,7 @@ def ones_on(n: int, w: Subset) -> Subset:
     return w
 
 
+@with_code
 def lemma_1(n: int = 4, unit: Callable[[int, Subset], Subset] = ones_on) -> Check:
     """g_u(e_w) = g_u(1) where u ⊆ w, and 0 elsewhere, for all u and w  [lemma 1]."""
     game = hybrids(checked(n, 5))
@@ -118,6 +121,7 @@ def alternating(game: Game, ones: Subset, u: Subset) -> Any:
     return sp.Add(*((-1) ** len(u - v) * game[v & ones] for v in subsets(u)))
 
 
+@with_code
 def moebius(n: int = 4, formula: Callable[[Game, Subset, Subset], Any] = alternating) -> Check:
     """The anchored parts are alternating sums of g, they add up to g, and g_u(1) = Δ_u  [appendix B]."""
     game = hybrids(checked(n, 5))
@@ -136,6 +140,7 @@ def moebius(n: int = 4, formula: Callable[[Game, Subset, Subset], Any] = alterna
     )
 
 
+@with_code
 def aul_decomposition(n: int = 6, weight: Weight = lambda n, u: sp.Rational(n + 1, 2 if u else 1)) -> Check:
     """AUL = (n + 1) Δ_∅ + (n + 1)/2 Σ_{u ≠ ∅} Δ_u  [section 3.3]."""
     game = hybrids(checked(n, 7))
@@ -153,6 +158,7 @@ def abc_deletion_weight(n: int, u: Subset) -> Any:
     return sp.Rational(n + 1, 2) - floor(n, u) if u else 0
 
 
+@with_code
 def abc_of_deletion(n: int = 6, weight: Weight = abc_deletion_weight) -> Check:
     """ABC′ = Σ_{u ≠ ∅} ((n + 1)/2 − ⌊u⌋) Δ_u  [appendix B.1]."""
     game = hybrids(checked(n, 7))
@@ -172,6 +178,7 @@ def abc_sum_weight(n: int, u: Subset) -> Any:
     return n - ceiling(u) - floor(n, u) + 1
 
 
+@with_code
 def abc_sum(n: int = 6, weight: Weight = abc_sum_weight) -> Check:
     """ABC + ABC′ = Σ_{u ≠ ∅} (n − ⌈u⌉ − ⌊u⌋ + 1) Δ_u  [appendix B.1]."""
     game, order = hybrids(checked(n, 7)), range(1, n + 1)
@@ -192,6 +199,7 @@ def swapped(game: Game) -> dict[Subset, Any]:
     return {u: game[everything - u] for u in game}
 
 
+@with_code
 def direction_symmetry(n: int = 4, back: Callable[[Order], Order] = lambda order: order[::-1]) -> Check:
     """From x′ to x by the opposite ranking: same points, same areas, for all n! orders  [section 3.1].
 
@@ -207,13 +215,14 @@ def direction_symmetry(n: int = 4, back: Callable[[Order], Order] = lambda order
     return Check(
         "direction_symmetry",
         "section 3.1",
-        r"From $x'$ to $x$, with the ranking turned round, insertion and deletion give the areas they give "
+        r"From $x'$ to $x$, with the ranking reversed, insertion and deletion give the areas they give "
         rf"from $x$ to $x'$; $n = {n}$, all {n}! orders",
         curves and areas and deleted and antisymmetric,
         {"from x to x′": curve(game, range(1, n + 1)), "from x′ to x": curve(other, back(range(1, n + 1)))},
     )
 
 
+@with_code
 def trapezoid(n: int = 5, omitted: Any = HALF) -> Check:
     """Trapezoids give AUC − ½(f(x) + f(x′)), so the same ABC and the same differences  [section 3.1]."""
     game = hybrids(checked(n, 6))

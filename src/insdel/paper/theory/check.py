@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import Any, ParamSpec
 
 import sympy as sp
 
+P = ParamSpec("P")
 LONGEST = 700  # characters; a longer formula fills a page and tells the reader nothing
 
 
@@ -25,6 +28,14 @@ def latex(expression: Any) -> str:
     return readable(f"${sp.latex(expression)}$", expression)
 
 
+def unfolding(code: str) -> str:
+    """Code under a line that opens it: HTML, which pages, Jupyter and Colab show alike; empty without code."""
+    if not code:
+        return ""
+    head = '<details class="check-code"><summary>The code of this check</summary>'
+    return f"\n\n{head}\n\n```python\n{code.rstrip()}\n```\n\n</details>"
+
+
 @dataclass(frozen=True)
 class Check:
     """A statement of the paper and whether it holds; true or false in an `if`.
@@ -36,6 +47,7 @@ class Check:
     statement : Markdown with LaTeX
     holds : the verdict, from exact arithmetic only
     details : label → sympy expression, what the verdict rests on
+    code : source of the function that made it, which a page unfolds
     """
 
     name: str
@@ -43,6 +55,7 @@ class Check:
     statement: str
     holds: bool
     details: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    code: str = field(default="", compare=False, repr=False)
 
     def __bool__(self) -> bool:
         """Return the verdict."""
@@ -58,10 +71,30 @@ class Check:
         head = f"{self.verdict}: {self.name} ({self.where}). {self.statement}"
         return "\n".join([head, *(f"    {k}: {readable(str(v), v)}" for k, v in self.details.items())])
 
-    def _repr_markdown_(self) -> str:
+    def markdown(self) -> str:
+        """Verdict, statement and expressions, without the code."""
         head = f"**{self.verdict}** · {self.statement} *({self.where})*"
         lines = [f"- {label}: {latex(value)}" for label, value in self.details.items()]
         return "\n".join([head, "", *lines]) if lines else head
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown() + unfolding(self.code)
+
+
+def source(function: Callable[..., Any]) -> str:
+    """The code of a function from its `def` on, without decorators, under the name of its module."""
+    text = inspect.getsource(function)
+    return f"# {function.__module__}\n{text[text.index('def ') :]}"
+
+
+def with_code(function: Callable[P, Check]) -> Callable[P, Check]:
+    """Let the checks that a function makes carry its code."""
+
+    @wraps(function)
+    def check(*args: P.args, **options: P.kwargs) -> Check:
+        return replace(function(*args, **options), code=source(function))
+
+    return check
 
 
 @dataclass(frozen=True)
@@ -75,6 +108,7 @@ class Erratum:
     printed, corrected : the two versions
     reading : another reading of the printed words, if there is one worth a check
     remarks : further facts that belong to it
+    code : source of the function that made it, which a page unfolds
     """
 
     number: int
@@ -83,6 +117,7 @@ class Erratum:
     corrected: Check
     reading: Check | None = None
     remarks: tuple[Check, ...] = ()
+    code: str = field(default="", compare=False, repr=False)
 
     def __bool__(self) -> bool:
         """Return whether the printed version is false and the corrected one true."""
@@ -112,4 +147,5 @@ class Erratum:
 
     def _repr_markdown_(self) -> str:
         head = f"**Erratum {self.number}** *({self.where})*: {self.verdict}"
-        return "\n\n".join([head, *(f"*{label}:* {c._repr_markdown_()}" for label, c in self.versions())])
+        versions = [f"*{label}:* {check.markdown()}" for label, check in self.versions()]
+        return "\n\n".join([head, *versions]) + unfolding(self.code)

@@ -15,7 +15,7 @@ import sympy as sp
 from .additive_functions import additive_best_order
 from .algebra import Game, Subset, abc, auc, from_dividends, hybrids, orders, subsets, weighted, zero
 from .areas import alternating, anchored, insertion_weight, lemma_1, moebius, swapped, theorem_1
-from .check import Check, Erratum
+from .check import Check, Erratum, source
 from .gradients import (
     ends,
     ig_completeness,
@@ -57,7 +57,7 @@ def erratum_3() -> Erratum:
     )
     order = claim(
         "section 4",
-        r"For $x_1+2x_2$ from $(0,0)$ to $(4,1)$ the missing factor turns the order round",
+        r"For $x_1+2x_2$ from $(0,0)$ to $(4,1)$ the missing factor reverses the order",
         with_factor[0] > with_factor[1] and without[0] < without[1],
         with_the_factor=with_factor,
         without=without,
@@ -66,7 +66,7 @@ def erratum_3() -> Erratum:
 
 
 def erratum_4() -> Erratum:
-    """The best order of an additive function, with the difference turned round  [section 3.2]."""
+    """The best order of an additive function, with the difference the wrong way round  [section 3.2]."""
     words = "Among the orders of an additive function, that of falling ${}$ has the largest AUC"
     printed = reword(additive_best_order(5, best=range(5, 0, -1)), words.format("f_j(x_j)-f_j(x'_j)"))
     corrected = reword(additive_best_order(5), words.format("f_j(x'_j)-f_j(x_j)"))
@@ -321,4 +321,4 @@ def erratum(number: int) -> Erratum:
             f"erratum {number!r} is not one about theory; those are {sorted(ERRATA)}. "
             f"The others concern data and experiments and are checked where these are run."
         )
-    return ERRATA[number]()
+    return replace(ERRATA[number](), code=source(ERRATA[number]))

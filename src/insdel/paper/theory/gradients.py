@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 
 from .algebra import Game, auc, checked, hybrids, shapley, size, subsets, zero
-from .check import Check
+from .check import Check, with_code
 from .monotone import H, composite
 
 T = sp.Symbol("t", real=True)
@@ -56,6 +56,7 @@ def polynomial(n: int, degree: int) -> Callable[..., Any]:
     return evaluate
 
 
+@with_code
 def ig_completeness(n: int = 3, factor: Factor = step) -> Check:
     """The attributions add up to f(x′) − f(x): the integrand is d/dt f along the path  [section 4]."""
     x, reference = ends(checked(n, 5, least=2))
@@ -80,6 +81,7 @@ def scaled_step(beta: Any, start: Any, end: Any) -> Any:
     return (end - start) * beta
 
 
+@with_code
 def ig_order(n: int = 3, coefficient: Callable[[Any, Any, Any], Any] = scaled_step) -> Check:
     """For h(β_0 + xᵀβ), IG_j = γ_j · (one integral of h′), γ_j = (x′_j − x_j)β_j  [appendix B.2]."""
     x, reference = ends(checked(n, 5))
@@ -106,6 +108,7 @@ def cubic(w: Any) -> Any:
     return w + w**3
 
 
+@with_code
 def ig_order_curved(power: int = 2) -> Check:
     """For h of a curved additive function IG may choose another order than the best (beyond the paper)."""
     effects = [sp.Rational(9, 10), sp.Integer(1)]
@@ -135,6 +138,7 @@ def interpolation(game: Game) -> Callable[..., Any]:
     return evaluate
 
 
+@with_code
 def ig_multilinear(n: int = 3, power: int = 1) -> Check:
     """IG of a multilinear interpolation plus an additive function are its Shapley values  [section 4]."""
     game = hybrids(checked(n, 5))
@@ -156,6 +160,7 @@ def ig_multilinear(n: int = 3, power: int = 1) -> Check:
     )
 
 
+@with_code
 def ig_mixed(power: int = 2) -> Check:
     """Interpolating the binary features only does not give Shapley values (beyond the paper)."""
     f = lambda binary, real: binary * real**power  # noqa: E731  multilinear in the binary one already

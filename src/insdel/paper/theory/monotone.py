@@ -10,7 +10,7 @@ import sympy as sp
 
 from .additive_functions import falling
 from .algebra import Order, Subset, auc, checked, checked_order, dividend, orders, shapley, subsets, zero
-from .check import Check
+from .check import Check, with_code
 
 Link = Callable[[Any], Any]
 
@@ -49,6 +49,7 @@ def composite(link: Link, coefficients: list[Any]) -> dict[Subset, Any]:
     return {u: link(constant + sp.Add(*(effects[j - 1] for j in u))) for u in subsets(len(effects))}
 
 
+@with_code
 def monotone_swap(n: int = 5, last: Callable[[int], int] = lambda r: r) -> Check:
     """Swapping places r and r + 1 changes one point of the curve only  [appendix B.2]."""
     gamma = gammas(checked(n, 8, least=2))
@@ -84,6 +85,7 @@ def ahead(gaps: list[Any]) -> bool:
     return all(gap.is_nonnegative is True for gap in gaps) and any(gap.is_positive for gap in gaps)
 
 
+@with_code
 def monotone_best_order(n: int = 5, best: Order | None = None) -> Check:
     """Falling γ has the largest AUC of all n! orders, for each strictly increasing h  [appendix B.2]."""
     best = checked_order(best, range(1, checked(n, 6, least=2) + 1))
@@ -98,6 +100,7 @@ def monotone_best_order(n: int = 5, best: Order | None = None) -> Check:
     )
 
 
+@with_code
 def monotone_worst_order(n: int = 5, worst: Order | None = None) -> Check:
     """Rising γ has the smallest AUC, so the same ranking is best for deletion too (beyond the paper)."""
     worst = checked_order(worst, range(checked(n, 6, least=2), 0, -1))
@@ -117,6 +120,7 @@ def pair_weight(n: int, u: Subset) -> Any:
     return sp.Rational(factorial(len(u)) * factorial(n - len(u) - 2), factorial(n - 1))
 
 
+@with_code
 def monotone_shapley_order(n: int = 4, weight: Callable[[int, Subset], Any] = pair_weight) -> Check:
     """φ_ℓ − φ_ℓ′ is a mean of comparisons h(s + γ_ℓ) − h(s + γ_ℓ′)  [appendix B.2]."""
     gamma = gammas(checked(n, 6, least=2))
@@ -151,6 +155,7 @@ def rise(link: Link) -> list[Any]:
     return [sp.expand(link(end) - link(start)) for start, end in cases]
 
 
+@with_code
 def increasing(name: str = "logistic", link: Link | None = None) -> Check:
     """The paper's examples of h are strictly increasing: h(b) − h(a) > 0 for all b > a  [appendix B.2]."""
     rises = rise(link or link_named(name))
@@ -169,6 +174,7 @@ def numbers(name: str) -> list[Any]:
     return plain if name == "leaky ReLU" else [-sp.log(2), -sp.log(5), sp.log(3), sp.log(2)]
 
 
+@with_code
 def monotone_example(name: str = "logistic", effects: list[Any] | None = None) -> Check:
     """One exact case: all 3! orders, and the best is the one by Shapley value and by γ  [appendix B.2]."""
     gamma = effects or numbers(name)
@@ -187,6 +193,7 @@ def monotone_example(name: str = "logistic", effects: list[Any] | None = None) -
     )
 
 
+@with_code
 def logistic_interactions(n: int = 3, constant: Any = 0) -> Check:
     """The logistic function of an additive one has interactions of all orders  [section 3]."""
     ratios = [sp.Integer(2), sp.Integer(3), sp.Integer(5), sp.Integer(7)][: checked(n, 4, least=2)]

@@ -8,7 +8,7 @@ from typing import Any
 import sympy as sp
 
 from .algebra import Game, Subset, checked, hybrids, shapley, size, subsets, zero
-from .check import Check
+from .check import Check, with_code
 
 
 def complement(game: Game, u: Subset) -> Subset:
@@ -31,6 +31,7 @@ def parity_coefficient(game: Game, u: Subset) -> Any:
     return sp.expand(sp.Add(*((-1) ** len(u & v) * game[v] for v in game)) / len(game))
 
 
+@with_code
 def even_part_has_no_say(n: int = 4, part: Callable[[Game], dict[Subset, Any]] = even_part) -> Check:
     """The Shapley values of the even part are 0, so those of f are those of its odd part."""
     game = hybrids(checked(n, 5))
@@ -45,6 +46,7 @@ def even_part_has_no_say(n: int = 4, part: Callable[[Game], dict[Subset, Any]] =
     )
 
 
+@with_code
 def odd_parities_are_shared(
     n: int = 4, share: Callable[[Subset], Any] = lambda u: sp.Rational(-2 * (len(u) % 2), len(u))
 ) -> Check:
@@ -61,6 +63,7 @@ def odd_parities_are_shared(
     )
 
 
+@with_code
 def odd_kernel(n: int = 4, counted: Callable[[Subset], bool] = lambda u: len(u) % 2 == 1) -> Check:
     """Σ over odd u of Π_{j∈u} ρ_j z_j z′_j is proportional to sinh(Σ b_j z_j z′_j) if ρ_j = tanh b_j."""
     rates = sp.symbols(f"rho_1:{checked(n, 6) + 1}", positive=True)

@@ -25,7 +25,7 @@ from .algebra import (
     zero,
 )
 from .areas import named
-from .check import Check
+from .check import Check, with_code
 
 Claim = Callable[[int, Any], Any]
 
@@ -57,6 +57,7 @@ def summed_mean(size: int) -> Any:
     return sp.cancel(total / choose(N, size))
 
 
+@with_code
 def proposition_1(size: int = 3, claimed: Claim = mean_ceiling, largest: int = 9) -> Check:
     """E⌈π(u)⌉ = |u|(n + 1)/(|u| + 1): by enumeration, and summed for symbolic n  [proposition 1]."""
     checked(size, 6, least=0)
@@ -81,6 +82,7 @@ def blade(size: int, n: Any) -> Any:
     return choose(n + 1, size + 1)
 
 
+@with_code
 def hockey_stick(size: int = 3, claimed: Claim = blade) -> Check:
     """Σ_{k=|u|}^n C(k, |u|) = C(n + 1, |u| + 1) for symbolic n  [proof of proposition 1]."""
     checked(size, 8, least=0)
@@ -99,6 +101,7 @@ def share_of_sets(size: int, k: Any) -> Any:
     return size / k * choose(k, size)
 
 
+@with_code
 def ceiling_probability(size: int = 3, claimed: Claim = share_of_sets) -> Check:
     """Pr(⌈π(u)⌉ = k) from Pr(⌈π(u)⌉ ≤ k), for symbolic k and n  [proof of proposition 1]."""
     checked(size, 8)
@@ -112,6 +115,7 @@ def ceiling_probability(size: int = 3, claimed: Claim = share_of_sets) -> Check:
     )
 
 
+@with_code
 def mirror(n: int = 7, image: Callable[[int, int], int] = lambda n, level: n - level + 1) -> Check:
     """Pr(⌊π(u)⌋ = ℓ) = Pr(⌈π(u)⌉ = n − ℓ + 1), counted for each |u|  [appendix B.1]."""
     checked(n, 10)
@@ -133,6 +137,7 @@ def expected_auc_weight(n: int, u: Subset) -> Any:
     return n - mean_ceiling(len(u), n) + 1
 
 
+@with_code
 def expected_auc(n: int = 5, weight: Weight = expected_auc_weight) -> Check:
     """E(AUC) over all n! orders  [section 3.3]."""
     game = hybrids(checked(n, 6))
@@ -151,6 +156,7 @@ def expected_abc_weight(n: int, u: Subset) -> Any:
     return sp.Rational((n + 1) * (1 - len(u)), 2 * (len(u) + 1)) if u else 0
 
 
+@with_code
 def expected_abc(n: int = 5, weight: Weight = expected_abc_weight) -> Check:
     """E(ABC) over all n! orders  [section 3.3]."""
     game = hybrids(checked(n, 6))
@@ -165,6 +171,7 @@ def expected_abc(n: int = 5, weight: Weight = expected_abc_weight) -> Check:
     )
 
 
+@with_code
 def expected_abc_sum(n: int = 5, sign: int = 1) -> Check:
     """E(ABC + ABC′) = 0 over all n! orders, interactions or not  [appendix B.1]."""
     game = hybrids(checked(n, 6))
@@ -179,6 +186,7 @@ def expected_abc_sum(n: int = 5, sign: int = 1) -> Check:
     )
 
 
+@with_code
 def expected_abc_sign(size: Any = None) -> Check:
     """An interaction enters E(ABC) with the opposite sign: (1 − |u|)/(|u| + 1) < 0  [section 3.3]."""
     members = 2 + sp.Symbol("m", integer=True, nonnegative=True) if size is None else sp.sympify(size)

@@ -22,11 +22,12 @@ from .algebra import (
     shapley,
     zero,
 )
-from .check import Check
+from .check import Check, with_code
 
 A = sp.Symbol("A", real=True)
 
 
+@with_code
 def shapley_dividends(n: int = 5, share: Callable[[Subset], Any] = lambda u: sp.Rational(1, len(u))) -> Check:
     """φ_j = Σ_{u ∋ j} Δ_u / |u|: each interaction is shared equally  [section 3.4]."""
     game = hybrids(checked(n, 6))
@@ -47,6 +48,7 @@ def jump(game: Game, order: Order, j: int) -> Any:
     return points[step + 1] - points[step]
 
 
+@with_code
 def shapley_paths(n: int = 4, gain: Callable[[Game, Order, int], Any] = jump) -> Check:
     """φ_j is the mean jump of feature j over all n! paths; all φ add up to f(x′) − f(x)  [section 4]."""
     game = hybrids(checked(n, 5))
@@ -69,6 +71,7 @@ def example(empty: Any = 0) -> dict[Subset, Any]:
     return from_dividends({frozenset(u): sp.sympify(d) for u, d in effects.items()}, 3)
 
 
+@with_code
 def counterexample(claimed: Any = None) -> Check:
     """Shapley ranks 1, 2, 3, and 1, 3, 2 has a larger AUC, exactly for −2 < A < −1  [section 3.4]."""
     claimed = sp.Interval.open(-2, -1) if claimed is None else claimed
@@ -96,6 +99,7 @@ def region(conditions: list[Any]) -> Any:
     return sp.And(*conditions).as_set()
 
 
+@with_code
 def counterexample_set(claimed: Any = None) -> Check:
     """All A for which no order of falling Shapley values has the largest AUC (beyond the paper)."""
     claimed = sp.Interval.open(-2, -1) + sp.Interval.open(-sp.oo, -4) if claimed is None else claimed
@@ -116,6 +120,7 @@ def counterexample_set(claimed: Any = None) -> Check:
     )
 
 
+@with_code
 def no_counterexample_for_two(ratio: Any = 1) -> Check:
     """For n = 2, AUC((1, 2)) − AUC((2, 1)) = φ_1 − φ_2 for every f  [section 3.4]."""
     game = hybrids(2)
