@@ -318,6 +318,13 @@ def test_how_an_erratum_reads(errata: dict[int, theory.Erratum]) -> None:
     assert page.startswith("**Erratum 10** *(appendix B.2)*: a matter of reading")
 
 
+def test_a_long_sum_can_break_between_its_summands() -> None:
+    a, b, c = (sp.Symbol(f"{letter}_{{1,2,3}}") for letter in ("alpha", "beta", "gamma"))
+    page = theory.Check("here", "this chapter", "a sum", True, {"sum": 2 * a - b + c, "short": a - b}).markdown()
+    assert "- sum: $2 alpha_{1,2,3}$ ${} - beta_{1,2,3}$ ${} + gamma_{1,2,3}$" in page
+    assert "- short: $alpha_{1,2,3} - beta_{1,2,3}$" in page
+
+
 @pytest.mark.parametrize("name", theory.CHECKS)
 def test_a_check_unfolds_to_its_own_code(checks: dict[str, theory.Check], name: str) -> None:
     text, code = checks[name]._repr_markdown_().split('<details class="check-code">')

@@ -12,6 +12,7 @@ import sympy as sp
 
 P = ParamSpec("P")
 LONGEST = 700  # characters; a longer formula fills a page and tells the reader nothing
+UNBROKEN = 40  # characters of a sum that may stand in one piece; a browser breaks no line inside a formula
 
 
 def readable(text: str, expression: Any) -> str:
@@ -21,11 +22,21 @@ def readable(text: str, expression: Any) -> str:
     return f"({len(expression.args if isinstance(expression, sp.Basic) else expression)} terms, not shown)"
 
 
+def summands(expression: Any) -> str:
+    """LaTeX of a sum, each summand a formula of its own with its sign in front."""
+    first, *others = (sp.latex(term) for term in expression.as_ordered_terms())
+    signed = (term if term.startswith("-") else f"+ {term}" for term in others)
+    return " ".join([f"${first}$", *(f"${{}} {term}$" for term in signed)])
+
+
 def latex(expression: Any) -> str:
-    """LaTeX of an expression between dollar signs; a list piece by piece, so that lines can break."""
+    """LaTeX between dollar signs; a list or a long sum piece by piece, so that lines can break."""
     if isinstance(expression, list | tuple):
         return readable(", ".join(f"${sp.latex(part)}$" for part in expression), expression)
-    return readable(f"${sp.latex(expression)}$", expression)
+    text = sp.latex(expression)
+    if isinstance(expression, sp.Add) and len(text) > UNBROKEN:
+        return readable(summands(expression), expression)
+    return readable(f"${text}$", expression)
 
 
 def unfolding(code: str) -> str:
