@@ -101,6 +101,10 @@ def test_what_lies_outside_is_refused_with_what_may_be(name: str, value: object)
 
 def test_large_seeds_keep_their_digits() -> None:
     assert parse("at least 0").fit("9007199254740993") == 9007199254740993
+    assert parse("at least 0").fit(str(2**62)) == 2**62
+    for large in (str(2**63), 2**64, "1e30"):
+        with pytest.raises(Mismatch, match="too large: at most 4611686018427387904"):
+            parse("at least 0").fit(large)
 
 
 def test_files_are_meant_from_the_current_folder_and_must_be_there(tmp_path: Path, monkeypatch) -> None:

@@ -46,6 +46,17 @@ def values_of(chapter: Chapter, name: str, value: object) -> dict[str, object]:
     return {**live, name: value}
 
 
+SEEDED = [chapter for chapter in list_chapters(ROOT) if any("seed" in name for name in chapter.parameters())]
+
+
+@pytest.mark.parametrize("chapter", SEEDED if os.environ.get("INSDEL_ALL") else SEEDED[TURN % len(SEEDED)::len(SEEDED)],
+                         ids=lambda chapter: chapter.name)  # fmt: skip
+def test_the_chapter_runs_with_large_seeds(chapter: Chapter) -> None:
+    """Dates and times make seeds of many digits; scikit-learn takes less than 2³² and torch less than 2⁶⁴."""
+    seeds = {name: 2**40 for name, p in chapter.parameters().items() if "seed" in name and isinstance(p.default, int)}
+    run_cells(chapter, **values_of(chapter, "seed", 2**40) | seeds)
+
+
 @pytest.mark.parametrize(("chapter", "name", "value"), CHOSEN, ids=lambda part: getattr(part, "name", str(part)[:40]))
 def test_the_chapter_runs(chapter: Chapter, name: str, value: object) -> None:
     run_cells(chapter, **values_of(chapter, name, value))

@@ -219,11 +219,14 @@ def data_command(options: argparse.Namespace) -> None:
 
 def record_command(options: argparse.Namespace) -> int:
     """Carry out full-size runs, or trials, or list them; exit code 2 if one could not be done."""
+    from insdel.book.precheck import reach
     from insdel.paper.records import registry
 
     if options.list or not options.names:
         say("\n".join(registry.listed()))
         return 0
+    if options.scheduler:
+        reach(options.scheduler)
     changes = dict(options.parameter)
     how = {"threads": options.threads, "scheduler": options.scheduler, "say": say}
     return 2 if registry.carry_out(options.names, changes, **how) else 0

@@ -31,7 +31,9 @@ def inspect_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any
     if str(values.get("model", "")).endswith(".safetensors"):
         check_header(Path(values["model"]))
     if values.get("scheduler"):
-        _reach(values["scheduler"])
+        reach(values["scheduler"])
+    if "network" in parameters and values.get("label") is not None:
+        _class(values)
     if values.get("device") == "cuda":
         _gpu()
     if Path(str(values.get("photo", ""))).is_file():
@@ -74,13 +76,20 @@ def check_header(path: Path) -> None:
         )
 
 
-def _reach(address: str) -> None:
+def reach(address: str) -> None:
     """Refuse a scheduler that does not answer."""
     host, _, port = address.partition("://")[2].rpartition(":")
     try:
         socket.create_connection((host, int(port)), ANSWER).close()
     except (OSError, ValueError, OverflowError) as error:
         raise UserError(f"parameter 'scheduler': nobody answers at {address} ({error}). Is the cluster up?") from None
+
+
+def _class(values: Mapping[str, Any]) -> None:
+    """Refuse a class that the networks do not know."""
+    from insdel.paper.studies.images import find_class
+
+    find_class(values["label"])
 
 
 def _gpu() -> None:

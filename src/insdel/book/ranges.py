@@ -28,6 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+LARGEST = 2**62  # of whole numbers, so that seeds with something added still fit into 64 bits
+
 # Written out, because importing those who own them takes seconds; a test compares.
 NAMES = {
     "methods": (
@@ -100,6 +102,8 @@ class Number:
             raise Mismatch(f"not a {'whole ' if self.whole else ''}number") from None
         if not math.isfinite(number) or (self.whole and not number.is_integer()):
             raise Mismatch(f"not a {'whole ' if self.whole else ''}number")
+        if self.whole and number > LARGEST:
+            raise Mismatch(f"too large: at most {LARGEST}")
         if number < self.low or number > self.high or (self.inside and number in (self.low, self.high)):
             raise Mismatch
         exact = re.fullmatch(r"[+-]?\d+", str(value).strip())  # floats lose digits of large seeds

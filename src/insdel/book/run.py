@@ -14,8 +14,11 @@ from typing import Any
 
 from insdel.book.chapters import RECORD, Chapter, read_parameters, tagged
 from insdel.book.parameters import Parameter
-from insdel.errors import RunError
+from insdel.errors import RunError, UserError
 from insdel.paper import provenance
+
+# what a kernel calls a reader's mistake: UserError and all that extends it, and weights that are not at hand
+MISTAKES = ("UserError", "UserTypeError", "DataError", "DamagedRecordError", "WeightsError")
 
 
 class ChapterError(RunError):
@@ -49,7 +52,8 @@ def execute(
 
     tell : called with the number of each code cell that begins, and how many there are
 
-    Raises ChapterError with the cell and the error if a cell fails, or if the kernel ended before the last one.
+    Raises UserError if a cell refuses what the reader chose, and ChapterError with the cell and the error if one
+    fails otherwise, or if the kernel ended before the last one.
     """
     import papermill
     from nbclient.exceptions import DeadKernelError
@@ -70,6 +74,8 @@ def execute(
             extra_arguments=["--log-level=50"],  # the kernel's own remarks are none of the chapter's
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
+        if error.ename in MISTAKES:
+            raise UserError(f"{chapter.source.name}: {error.evalue}") from None
         raise ChapterError(_failure(chapter, bool(values), error)) from None
     except (DeadKernelError, RuntimeError) as error:
         raise ChapterError(f"{chapter.source.name}: the kernel died ({error}); {_limits()}") from None

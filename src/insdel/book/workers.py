@@ -19,6 +19,7 @@ from typing import Any
 from insdel.book.chapters import Chapter
 from insdel.book.progress import Progress, last_course
 from insdel.book.run import ChapterError, execute, set_environment
+from insdel.errors import UserError
 
 Say = Callable[[str], None]
 TICK = 0.5  # seconds between two looks at the clock
@@ -93,9 +94,9 @@ def _hear(worker: Worker, progress: Progress, done: int, count: int) -> bool:
     if kind == "cell":
         progress.courses[name].enter(*text)
         return False
-    if kind == "failed":
+    if kind in ("failed", "refused"):
         progress.wipe()
-        raise ChapterError(text[0])
+        raise (UserError if kind == "refused" else ChapterError)(text[0])
     progress.end(name, f"{name}: {text[0]:.1f} s ({done} of {count})")
     return True
 
@@ -139,6 +140,8 @@ def _run_all(line: Connection) -> None:
         job: Job = line.recv()
         try:
             line.send(("done", run_to_file(job, lambda *place: line.send(("cell", *place)))))
+        except UserError as error:
+            line.send(("refused", f"{error}"))
         except (ChapterError, OSError) as error:
             line.send(("failed", f"{error}"))
         except BaseException:

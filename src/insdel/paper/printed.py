@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import pandas as pd
 
+from insdel.errors import UserError
 from insdel.paper.networks.mlp import PAPER as NETWORKS
 
 SIX = ("kernel_shap", "integrated_gradients", "deeplift", "vanilla_grad", "input_x_gradient", "lime", "random")
@@ -123,12 +124,12 @@ def table(name: str) -> pd.DataFrame:
     The ABC tables have the columns policy, mode, method, mean, se; their unit is ABC per feature.
     """
     if name not in TABLES:
-        raise ValueError(f"there is no table {name!r}. The paper's tables are: {', '.join(TABLES)}.")
+        raise UserError(f"there is no table {name!r}. The paper's tables are: {', '.join(TABLES)}.")
     return TABLES[name]()
 
 
 def size(name: str) -> float:
     """Return a number that the text prints, by its name in the table "sizes"."""
     if name not in _SIZES:
-        raise ValueError(f"there is no printed size {name!r}. The sizes are: {', '.join(_SIZES)}.")
+        raise UserError(f"there is no printed size {name!r}. The sizes are: {', '.join(_SIZES)}.")
     return float(_SIZES[name][0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from insdel import paper
+from insdel.errors import UserError
 from insdel.paper.claims import records
 from insdel.paper.claims.verdict import (
     HOLDS,
@@ -28,7 +29,7 @@ def fact(dataset: str, name: str) -> tuple[float, float | None]:
     table = records.table("data_facts")
     result = table[(table["dataset"] == dataset) & (table["fact"] == name)]
     if len(result) != 1:
-        raise ValueError(f"the record data_facts has no fact {name!r} of {dataset}. Run: insdel record data_facts")
+        raise UserError(f"the record data_facts has no fact {name!r} of {dataset}. Run: insdel record data_facts")
     value, se = result[["value", "se"]].iloc[0]
     return float(value), None if se != se else float(se)
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from insdel.errors import UserError
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -105,12 +107,12 @@ def split(dataset: Dataset, test: float = 0.2, seed: int = 0, n_test: int | None
 def _held_out(rows: int, test: float, n_test: int | None) -> int:
     held_out = math.ceil(round(rows * test, 6))  # 0.2 · 5 must not become 2 through rounding
     if not 0 < held_out < rows:
-        raise ValueError(
+        raise UserError(
             f"test must leave rows on either side; test={test} of {rows} rows holds out {held_out}. "
             "Pass a share between 0 and 1."
         )
     if n_test is not None and not 0 < n_test <= held_out:
-        raise ValueError(
+        raise UserError(
             f"n_test must be between 1 and the {held_out} held-out rows, found {n_test}. "
             "Lower n_test or load more rows."
         )

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import ks_2samp
 
+from insdel.errors import UserError
+
 from . import bangalore, cern, simulate_bangalore, simulate_cern
 from .files import data_folder
 from .physics import identities
@@ -44,7 +46,7 @@ def simulator_report(name: str, n: int | None = None, seed: int = 0) -> pd.DataF
     """
     reports = {"bangalore": _bangalore, "cern": _cern}
     if name not in reports:
-        raise ValueError(f"name must be one of {', '.join(reports)}; found {name!r}")
+        raise UserError(f"name must be one of {', '.join(reports)}; found {name!r}")
     folder = data_folder()
     if folder is None:
         raise FileNotFoundError("the comparison needs the real files: set INSDEL_DATA to their folder")

@@ -21,6 +21,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
+from insdel.errors import UserError
+
 from .bangalore import AMENITIES, NAMES, TARGET
 
 ORIGIN = "simulator fitted to the 1,951 complete rows of Kaggle's Bangalore.csv"
@@ -36,7 +38,7 @@ def simulate(n: int = ROWS, seed: int = 0) -> pd.DataFrame:
     (n, 39) DataFrame of whole numbers: the 38 features, and Price in INR
     """
     if n < 1:
-        raise ValueError(f"n must be at least 1 house, found {n}")
+        raise UserError(f"n must be at least 1 house, found {n}")
     rng = np.random.default_rng(seed)
     fitted = parameters()
     kind = _draw_classes(np.array(fitted["weights"]), n, rng)

@@ -24,7 +24,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from insdel.errors import UserError
+from insdel.errors import UserError, UserTypeError
 from insdel.evaluate import progress_off, to_tensor
 from insdel.paper.networks.devices import pick_device
 
@@ -48,12 +48,12 @@ class Hyper:
         """Refuse sizes and rates that no network has."""
         object.__setattr__(self, "neurons", tuple(int(size) for size in self.neurons))
         if not self.neurons or min(self.neurons) < 1:
-            raise ValueError(f"neurons needs a positive size per hidden layer; found {self.neurons}.")
+            raise UserError(f"neurons needs a positive size per hidden layer; found {self.neurons}.")
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout needs a ratio in [0, 1); found {self.dropout}.")
+            raise UserError(f"dropout needs a ratio in [0, 1); found {self.dropout}.")
         if self.learning_rate <= 0 or self.huber <= 0:
             result = f"{self.learning_rate} and {self.huber}"
-            raise ValueError(f"learning_rate and huber need positive numbers; found {result}.")
+            raise UserError(f"learning_rate and huber need positive numbers; found {result}.")
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,11 @@ class Recipe:
     def __post_init__(self) -> None:
         """Refuse settings that no training has."""
         if self.epochs < 1 or self.batch < 1:
-            raise ValueError(f"epochs and batch need at least 1; found {self.epochs} and {self.batch}.")
+            raise UserError(f"epochs and batch need at least 1; found {self.epochs} and {self.batch}.")
         if not 0 < self.validation < 1:
-            raise ValueError(f"validation needs a share between 0 and 1; found {self.validation}.")
+            raise UserError(f"validation needs a share between 0 and 1; found {self.validation}.")
         if not 0 <= self.warmup < 1 or self.clip <= 0:
-            raise ValueError(f"warmup needs [0, 1) and clip > 0; found {self.warmup} and {self.clip}.")
+            raise UserError(f"warmup needs [0, 1) and clip > 0; found {self.warmup} and {self.clip}.")
         _one_of("optimiser", self.optimiser, OPTIMISERS)
         _one_of("schedule", self.schedule, SCHEDULES)
         _one_of("output_unit", self.output_unit, UNITS)
@@ -107,7 +107,7 @@ class Recipe:
 def _one_of(name: str, value: str, allowed: Collection[str]) -> None:
     """Refuse a name that is not among the allowed ones."""
     if value not in allowed:
-        raise ValueError(f"{name} needs one of {', '.join(allowed)}; found {value!r}.")
+        raise UserError(f"{name} needs one of {', '.join(allowed)}; found {value!r}.")
 
 
 PAPER = {
@@ -217,7 +217,7 @@ def choose(hyper: str | Hyper, recipe: Recipe | None = None, **changes: Any) -> 
     unknown = set(changes) - {field.name for field in fields(Recipe)}
     if unknown:
         names = ", ".join(field.name for field in fields(Recipe))
-        raise TypeError(f"a recipe has {names}; found {', '.join(sorted(unknown))}.")
+        raise UserTypeError(f"a recipe has {names}; found {', '.join(sorted(unknown))}.")
     if isinstance(hyper, Hyper):
         return hyper, replace(recipe or Recipe(), **changes)
     _one_of("hyper", hyper, PAPER)
@@ -239,7 +239,7 @@ def training_config(
     """
     x, y = _checked(x), _checked(y)
     if x.ndim != 2 or y.shape != x.shape[:1] or len(x) < 3:
-        raise ValueError(
+        raise UserError(
             f"a training needs x of shape (m, n) and y of shape (m,), m ≥ 3; found {tuple(x.shape)} and "
             f"{tuple(y.shape)}. Pass one row per point."
         )
@@ -266,7 +266,7 @@ def _checked(values: ArrayLike | Tensor) -> Tensor:
     """Finite numbers as a contiguous float32 tensor on the processor."""
     result = values.detach().cpu() if isinstance(values, Tensor) else torch.from_numpy(np.array(values, np.float32))
     if not torch.isfinite(result).all():
-        raise ValueError("a training needs finite numbers; found NaN or infinity. Drop or fill these rows.")
+        raise UserError("a training needs finite numbers; found NaN or infinity. Drop or fill these rows.")
     return result.float().contiguous()
 
 
@@ -376,7 +376,7 @@ def train_model(
         if on_epoch is not None:
             on_epoch(epoch, held)
     if not math.isfinite(best):
-        raise ValueError(
+        raise UserError(
             "the training diverged: no epoch has a finite validation loss. Lower the learning rate or `clip`."
         )
     model.load_state_dict(remaining)
@@ -486,9 +486,9 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
             about = (file.metadata() or {}).get("insdel")
             weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, not a dict
     except SafetensorError as error:
-        raise ValueError(f"{needed}; found {error}.") from error
+        raise UserError(f"{needed}; found {error}.") from error
     if about is None:
-        raise ValueError(f"{needed}; found none.")
+        raise UserError(f"{needed}; found none.")
     return json.loads(about), weights
 
 
@@ -497,7 +497,7 @@ def r2(truth: ArrayLike | Tensor, prediction: ArrayLike | Tensor) -> float:
     truth, prediction = (to_tensor(values).cpu().double().numpy() for values in (truth, prediction))
     spread = float(((truth - truth.mean()) ** 2).sum())
     if truth.shape != prediction.shape or spread == 0:
-        raise ValueError(
+        raise UserError(
             f"R² needs equal shapes and a truth that varies; found {truth.shape}, {prediction.shape} and a "
             f"sum of squares of {spread}."
         )

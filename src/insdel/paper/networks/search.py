@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 from tqdm import tqdm
 
+from insdel.errors import UserError
 from insdel.evaluate import predict, progress_off, to_tensor
 from insdel.paper.networks.mlp import PAPER, RECIPES, Hyper, Recipe, fit, r2, training_config
 
@@ -55,7 +56,7 @@ def search(
     **changes : fields of the recipe to replace, such as ``epochs=10``
     """
     if trials < 1:
-        raise ValueError(f"a search needs at least 1 trial; found {trials}.")
+        raise UserError(f"a search needs at least 1 trial; found {trials}.")
     optuna = _optuna()
     choice = replace(RECIPES[recipe] if isinstance(recipe, str) else recipe, **changes)
     study = _study(storage, training_config(x, y, PAPER["bangalore"], choice, seed))
@@ -194,7 +195,7 @@ def _study(storage: str | Path | None, config: dict[str, Any]) -> optuna.Study:
     stored = study.user_attrs.get("about", about)
     different = [key for key in about if stored[key] != about[key]]
     if different:
-        raise ValueError(
+        raise UserError(
             f"{storage} holds a search with other {', '.join(different)}. Go on with the same, or name a new file."
         )
     study.set_user_attr("about", about)

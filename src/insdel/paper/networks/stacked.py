@@ -18,6 +18,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from insdel.errors import UserError
 from insdel.paper.networks import mlp
 from insdel.paper.networks.devices import pick_device, read_clock
 from insdel.paper.networks.mlp import MLP, Hyper, Recipe, Unit
@@ -125,7 +126,7 @@ def fit(
     x, y = (torch.as_tensor(values, dtype=torch.float32) for values in (x, y))
     mlp.training_config(x, y, hyper, recipe, 0, "cpu", threads)  # refuses what cannot be trained on
     if not seeds:
-        raise ValueError("a stack needs at least one seed; found none.")
+        raise UserError("a stack needs at least one seed; found none.")
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
@@ -166,7 +167,7 @@ def _train(stack: Stack, draws: Draws, x: Tensor, y: Tensor, hyper: Hyper, recip
         for name, value in _copy(stack).items():
             remaining[name][better] = value[better]
     if not torch.isfinite(best).all():
-        raise ValueError(
+        raise UserError(
             "a training diverged: no epoch has a finite validation loss. Lower the learning rate or `clip`."
         )
     stack.weights = _fold(remaining, loss, 3 * len(hyper.neurons))

@@ -100,9 +100,18 @@ def _value(run: Run, name: str, value: Any) -> Any:
     except json.JSONDecodeError:
         read = value
     if isinstance(full, tuple):
-        return tuple(read) if isinstance(read, list) else tuple(value.split(","))
-    if (full is None or isinstance(full, int)) and not (read is None or isinstance(read, int)):
-        raise UserError(f"{name} of {run.name} is a whole number, at full size {full}; found {value!r}.")
+        items = tuple(read) if isinstance(read, list) else tuple(value.split(","))
+        if any(isinstance(item, str) for item in items) != any(isinstance(item, str) for item in full):
+            raise UserError(f"{name} of {run.name} is a list like {full}; found {value!r}.")
+        return items
+    if isinstance(full, Mapping) and not isinstance(read, Mapping):
+        raise UserError(f"{name} of {run.name} is written like {json.dumps(full)}; found {value!r}.")
+    if full is None or isinstance(full, int):
+        least = 0 if name == "seed" else 1
+        whole = isinstance(read, int) and not isinstance(read, bool) and read >= least
+        if not (whole or (read is None and full is None)):
+            what = f"a whole number, at least {least}"
+            raise UserError(f"{name} of {run.name} is {what}, at full size {full}; found {value!r}.")
     return read
 
 
@@ -120,6 +129,8 @@ def record(
     threads : of this process; another number rounds otherwise
     scheduler : of a Dask cluster, as for `compare`
     """
+    if threads < 1:
+        raise UserError(f"threads needs a whole number of at least 1; found {threads}.")
     parameters = run.changed(changes or {})
     trial = parameters != dict(run.parameters)
     clock = Clock(work(run, parameters))

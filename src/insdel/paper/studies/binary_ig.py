@@ -17,6 +17,7 @@ from tqdm.auto import tqdm
 from insdel.attribution import explain
 from insdel.attribution.registry import feature_mask
 from insdel.curves import MODES, order
+from insdel.errors import UserError
 from insdel.evaluate import Model, predict, progress_off
 from insdel.identity import identity
 from insdel.lattice import Lattice, lattices, subset_sizes
@@ -116,7 +117,7 @@ def study(
     mask = feature_mask(binary, x, x.shape[1]).numpy()
     remaining = np.flatnonzero((x != reference).sum(axis=1) <= plan.largest)
     if not len(remaining):
-        raise ValueError(f"no pair differs in {plan.largest} features or fewer. Raise largest, or choose other pairs.")
+        raise UserError(f"no pair differs in {plan.largest} features or fewer. Raise largest, or choose other pairs.")
     known = {"binary": mask, **asdict(plan), "chunk": chunk, "code": [__file__]}
     store = Store(checkpoint, lambda: identity(f, x, reference, **known))
     starts = range(0, len(remaining), chunk)

@@ -16,6 +16,7 @@ from tqdm.auto import tqdm
 from insdel.attribution import METHODS, explain
 from insdel.attribution.registry import find
 from insdel.curves import MODES, abc, curve, order
+from insdel.errors import UserError
 from insdel.evaluate import Model, Pairs, Points, progress_off
 from insdel.identity import identity
 from insdel.paper.networks.devices import read_clock
@@ -69,7 +70,7 @@ def budget_option(method: str) -> str:
     result = [option for option in BUDGET_OPTIONS if option in options]
     if not result:
         able = [name for name, m in METHODS.items() if any(option in m.options for option in BUDGET_OPTIONS)]
-        raise ValueError(f"{method} has no budget to vary. Methods that have one: {', '.join(able)}.")
+        raise UserError(f"{method} has no budget to vary. Methods that have one: {', '.join(able)}.")
     return result[0]
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 from insdel import paper
 from insdel.comparison import PAPER_METHODS, compare
 from insdel.curves import MODES
+from insdel.errors import UserError
 from insdel.paper.studies.experiments import Experiment, prepare
 from insdel.stats import summary
 
@@ -128,7 +129,7 @@ def components(means: pd.DataFrame) -> pd.DataFrame:
 def _nested(grid: np.ndarray) -> dict[str, float]:
     """Mean and standard deviations of a balanced (splits, trainings) grid with trainings nested in splits."""
     if min(grid.shape) < 2 or np.isnan(grid).any():
-        raise ValueError(
+        raise UserError(
             f"variance components need at least 2 splits with the same 2 or more trainings each; found a grid "
             f"of {grid.shape[0]} × {grid.shape[1]} with {int(np.isnan(grid).sum())} gaps. Record more runs."
         )

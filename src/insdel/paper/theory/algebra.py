@@ -13,6 +13,8 @@ from typing import Any
 
 import sympy as sp
 
+from insdel.errors import UserError
+
 Subset = frozenset[int]
 Order = Sequence[int]
 Game = Mapping[Subset, Any]
@@ -22,7 +24,7 @@ Weight = Callable[[int, Subset], Any]
 def checked(n: int, most: int, least: int = 1) -> int:
     """`n` itself, if the check can be done in reasonable time for it."""
     if isinstance(n, bool) or not isinstance(n, int) or not least <= n <= most:
-        raise ValueError(
+        raise UserError(
             f"this check needs a whole number from {least} to {most}, found {n!r}. "
             f"Its cost grows exponentially; use insdel.Lattice to test larger cases numerically."
         )
@@ -33,7 +35,7 @@ def checked_order(order: Order | None, default: Order) -> tuple[int, ...]:
     """The order as a tuple, the default one if none is given."""
     order = tuple(default if order is None else order)
     if sorted(order) != sorted(default):
-        raise ValueError(f"a permutation of 1 to {len(default)} is needed, found {order}.")
+        raise UserError(f"a permutation of 1 to {len(default)} is needed, found {order}.")
     return order
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import sympy as sp
 
+from insdel.errors import UserError
+
 from .additive_functions import additive_best_order
 from .algebra import Game, Subset, abc, auc, from_dividends, hybrids, orders, subsets, weighted, zero
 from .areas import alternating, anchored, insertion_weight, lemma_1, moebius, swapped, theorem_1
@@ -317,7 +319,7 @@ ERRATA: Mapping[int, Callable[[], Erratum]] = {
 def erratum(number: int) -> Erratum:
     """Check one slip of the paper's theory."""
     if number not in ERRATA:
-        raise ValueError(
+        raise UserError(
             f"erratum {number!r} is not one about theory; those are {sorted(ERRATA)}. "
             f"The others concern data and experiments and are checked where these are run."
         )

@@ -8,6 +8,8 @@ from typing import Any
 
 import sympy as sp
 
+from insdel.errors import UserError
+
 from .additive_functions import falling
 from .algebra import Order, Subset, auc, checked, checked_order, dividend, orders, shapley, subsets, zero
 from .check import Check, with_code
@@ -34,7 +36,7 @@ LINKS: Mapping[str, Link] = {"logistic": logistic, "exponential": sp.exp, "leaky
 def link_named(name: str) -> Link:
     """The increasing function of that name."""
     if name not in LINKS:
-        raise ValueError(f"an increasing function is needed, one of {sorted(LINKS)}; found {name!r}.")
+        raise UserError(f"an increasing function is needed, one of {sorted(LINKS)}; found {name!r}.")
     return LINKS[name]
 
 

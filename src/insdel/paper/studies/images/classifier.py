@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from insdel.errors import UserError
+
 
 @dataclass(frozen=True)
 class Preprocessing:
@@ -45,7 +47,7 @@ class Classifier(nn.Module):
         """The first convolution, to which the paper's saliency map attributes."""
         found = next((layer for layer in self.body.modules() if isinstance(layer, nn.Conv2d)), None)
         if found is None:
-            raise ValueError(
+            raise UserError(
                 f"{self.source} has no convolution, which the layer saliency attributes to. "
                 "Choose another method, such as integrated_gradients, occlusion or rise."
             )

@@ -13,6 +13,7 @@ import torch
 from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
 
+from insdel.errors import UserError
 from insdel.paper.studies.images.classifier import Preprocessing
 
 EMBEDDED = {"coffee": "coffee.png", "cat": "chelsea.png", "rocket": "rocket.jpg", "astronaut": "astronaut.png"}
@@ -38,7 +39,7 @@ def open_photo(source: str | Path) -> Photo:
     Raises
     ------
     FileNotFoundError : there is no such file
-    ValueError : it is not an image, is damaged, or is too small
+    UserError : it is not an image, is damaged, or is too small
     """
     path = _embedded(str(source)) if str(source) in EMBEDDED else Path(source).expanduser()
     if not path.is_file():
@@ -49,12 +50,12 @@ def open_photo(source: str | Path) -> Photo:
             opened.load()
             picture, notes = upright_rgb(opened)
     except UnidentifiedImageError:
-        raise ValueError(f"{path.name} is not an image that Pillow can read. Pass a JPEG, PNG, WebP or TIFF.") from None
+        raise UserError(f"{path.name} is not an image that Pillow can read. Pass a JPEG, PNG, WebP or TIFF.") from None
     except (OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ValueError(f"{path.name} cannot be read as an image: {error}. Is the file complete?") from error
+        raise UserError(f"{path.name} cannot be read as an image: {error}. Is the file complete?") from error
     if min(picture.size) < SMALLEST:
         size = " × ".join(map(str, picture.size))
-        raise ValueError(f"{path.name} has {size} pixels; each side needs at least {SMALLEST}. Pass a larger image.")
+        raise UserError(f"{path.name} has {size} pixels; each side needs at least {SMALLEST}. Pass a larger image.")
     return Photo(picture, str(source) if str(source) in EMBEDDED else path.name, notes)
 
 
@@ -104,7 +105,7 @@ def crop(picture: Image.Image, resize: int | None, size: int) -> Image.Image:
     if resize is not None:
         picture = picture.resize((resize * width // shorter, resize * height // shorter), Image.Resampling.BICUBIC)
     elif shorter < size:
-        raise ValueError(
+        raise UserError(
             f"cutting out {size} × {size} pixels needs a photo at least as large, but this one has {width} × {height}. "
             "Let it be resized first."
         )
@@ -129,12 +130,12 @@ def find_class(label: int | str) -> int:
 
     Raises
     ------
-    ValueError : no such class; names the nearest
+    UserError : no such class; names the nearest
     """
     names = class_names()
     if isinstance(label, int) or label.isdigit():
         if not 0 <= int(label) < len(names):
-            raise ValueError(f"a class number must be from 0 to {len(names) - 1}, but it is {label}.")
+            raise UserError(f"a class number must be from 0 to {len(names) - 1}, but it is {label}.")
         return int(label)
     wanted = label.strip().lower().replace("_", " ")
     numbers = {name.lower(): number for number, name in enumerate(names)}
@@ -144,4 +145,4 @@ def find_class(label: int | str) -> int:
     inside = [name for name in numbers if wanted in name.split()]
     hints = ", ".join(dict.fromkeys(inside[:4] + close))
     advice = f"Did you mean {hints}?" if hints else "Pass a number, 0 to 999, or a name in class_names()."
-    raise ValueError(f"unknown class {label!r}. {advice}")
+    raise UserError(f"unknown class {label!r}. {advice}")

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from insdel.attribution import explain
+from insdel.errors import UserError
 from insdel.evaluate import in_batches, progress_off
 from insdel.paper.studies.images.classifier import Classifier
 from insdel.paper.studies.images.network import SameConv2d
@@ -113,7 +114,7 @@ def first_outputs(network: Classifier, images: Tensor) -> Tensor:
     except _Outputs as seen:
         outputs: Tensor = seen.args[0]
         return outputs
-    raise ValueError(f"the first convolution of {network.source} is never called. Choose another method, such as rise.")
+    raise UserError(f"the first convolution of {network.source} is never called. Choose another method, such as rise.")
 
 
 @contextmanager
@@ -174,7 +175,7 @@ Parts = Callable[[Classifier, int, Tensor, Tensor, Settings, int], Tensor]
 def _average(parts: Parts, network: Classifier, label: int, image: Tensor, settings: Settings) -> tuple[Tensor, float]:
     """Average over the baselines, and how much the sum exceeds f(x) − mean f(baseline)."""
     if settings.baselines < 1:
-        raise ValueError(f"baselines must be at least 1, but it is {settings.baselines}.")
+        raise UserError(f"baselines must be at least 1, but it is {settings.baselines}.")
     total, change = torch.zeros(()).double(), settings.baselines * _value(network, label, image)
     for index in tqdm(range(settings.baselines), unit=" baselines", disable=progress_off(settings.progress)):
         baseline = noise(1, image, network, settings.seed + index, settings.scale)[0]
@@ -229,14 +230,14 @@ def occlusion(network: Classifier, label: int, image: Tensor, settings: Settings
 def _corners(side: int, patch: int, stride: int) -> list[int]:
     """Where the squares begin; the last one ends at the picture's edge."""
     if not 1 <= stride <= patch <= side:
-        raise ValueError(f"occlusion needs 1 ≤ stride ≤ patch ≤ {side}; found stride {stride} and patch {patch}.")
+        raise UserError(f"occlusion needs 1 ≤ stride ≤ patch ≤ {side}; found stride {stride} and patch {patch}.")
     return [*range(0, side - patch, stride), side - patch]
 
 
 def rise(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
     """RISE: probability of the picture seen through random masks, averaged over the masks that show the pixel."""
     if settings.masks < 1:
-        raise ValueError(f"masks must be at least 1, but it is {settings.masks}.")
+        raise UserError(f"masks must be at least 1, but it is {settings.masks}.")
     generator = np.random.default_rng(settings.seed)
     height, width = image.shape[1:]
     total, seen = torch.zeros(height, width).double(), torch.zeros(height, width).double()
@@ -299,5 +300,5 @@ def saliency_map(
 ) -> Saliency:
     """What each pixel adds to the probability of class `label`, by one of the methods in `MAPS`."""
     if method not in MAPS:
-        raise ValueError(f"method must be one of {', '.join(MAPS)}, but it is {method!r}.")
+        raise UserError(f"method must be one of {', '.join(MAPS)}, but it is {method!r}.")
     return MAPS[method](network, label, image, settings or Settings())

@@ -20,6 +20,7 @@ from scipy.ndimage import gaussian_filter
 from torch import Tensor
 
 from insdel.curves import MODES, order
+from insdel.errors import UserError
 from insdel.evaluate import Pairs, hybrid_values
 from insdel.paper.studies.images.classifier import Classifier
 
@@ -65,7 +66,7 @@ def reference_image(name: str, image: Tensor, network: Classifier, seed: int = 0
         return (image < 0.5).to(image.dtype)
     constants = {"mean": mean, "white": torch.ones_like(std), "black": torch.zeros_like(std)}
     if name not in constants:
-        raise ValueError(f"reference must be one of {', '.join(REFERENCES)}, but it is {name!r}.")
+        raise UserError(f"reference must be one of {', '.join(REFERENCES)}, but it is {name!r}.")
     return constants[name].expand_as(image).clone()
 
 
@@ -79,7 +80,7 @@ def noise(count: int, image: Tensor, network: Classifier, seed: int, scale: floa
 def step_counts(n: int, step: int) -> np.ndarray:
     """How many of n pixels have been changed at each point: 0, step, 2·step, …, n; the last step may be shorter."""
     if not 1 <= step <= n:
-        raise ValueError(f"step must be from 1 to the number of pixels, {n}, but it is {step}.")
+        raise UserError(f"step must be from 1 to the number of pixels, {n}, but it is {step}.")
     return np.append(np.arange(0, n, step), n)
 
 
@@ -109,7 +110,7 @@ def pixel_walk(
     n = height * width
     scores = torch.as_tensor(saliency).reshape(-1)
     if scores.numel() != n:
-        raise ValueError(f"saliency must have {height} × {width} = {n} values, but has {scores.numel()}.")
+        raise UserError(f"saliency must have {height} × {width} = {n} values, but has {scores.numel()}.")
     place = torch.as_tensor(order(-scores, mode)).argsort().to(image.device)  # when each pixel changes
     counts = torch.as_tensor(step_counts(n, step), device=image.device)
 

@@ -18,6 +18,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from insdel.errors import UserError
 from insdel.paper.data.files import cache, data_folder, sha256
 from insdel.paper.networks.devices import pick_device
 from insdel.paper.studies.images.classifier import Classifier, Preprocessing
@@ -47,7 +48,7 @@ def load(name: str = "lite0", device: str | torch.device = "auto") -> Classifier
 
     Raises
     ------
-    ValueError : no such network
+    UserError : no such network
     WeightsError : its weights are not at hand
     """
     own = {"lite0": _lite0, "b0": _b0}
@@ -58,7 +59,7 @@ def load(name: str = "lite0", device: str | torch.device = "auto") -> Classifier
     elif library in others and model:
         classifier = others[library](model)
     else:
-        raise ValueError(f"network must be lite0, b0, torchvision:NAME or timm:NAME, but it is {name!r}.")
+        raise UserError(f"network must be lite0, b0, torchvision:NAME or timm:NAME, but it is {name!r}.")
     # torch's convolutions of single channels are faster on pixels that lie together
     return classifier.to(pick_device(device)).to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
 
@@ -155,7 +156,7 @@ def _torchvision(model: str) -> Classifier:
     """Any ImageNet classifier of torchvision, with the preprocessing that its weights ask for."""
     models = _library("torchvision").models
     if model not in models.list_models():
-        raise ValueError(f"torchvision has no model {model!r}; torchvision.models.list_models() names them.")
+        raise UserError(f"torchvision has no model {model!r}; torchvision.models.list_models() names them.")
     weights = models.get_model_weights(model).DEFAULT
     how = weights.transforms()
     [size], [resize] = how.crop_size, how.resize_size
@@ -167,7 +168,7 @@ def _timm(model: str) -> Classifier:
     """Any ImageNet classifier of timm, with the preprocessing that its weights ask for."""
     timm = _library("timm")
     if not timm.is_model(model):
-        raise ValueError(f"timm has no model {model!r}; timm.list_models() names them.")
+        raise UserError(f"timm has no model {model!r}; timm.list_models() names them.")
     body = timm.create_model(model, pretrained=True)
     how = importlib.import_module("timm.data").resolve_model_data_config(body)
     size = how["input_size"][-1]

@@ -24,6 +24,7 @@ import torch
 
 from insdel.attribution import explain
 from insdel.curves import order
+from insdel.errors import UserError
 from insdel.identity import code_hash, plain
 from insdel.paper import networks
 from insdel.paper.data import Split
@@ -89,15 +90,15 @@ class Plan:
         known = {*EXPLAINED, *(f"{name}_signed" for name in EXPLAINED), "global", "random"}
         unknown = [name for name in self.rankings if name not in known]
         if unknown or not self.rankings:
-            raise ValueError(f"rankings are among {', '.join(sorted(known))}; found {', '.join(unknown) or 'none'}.")
+            raise UserError(f"rankings are among {', '.join(sorted(known))}; found {', '.join(unknown) or 'none'}.")
         strange = [name for name in (*self.forms, *self.sights) if name not in (*FORMS, *SIGHTS)]
         if strange or "features" not in self.forms:
-            raise ValueError(f"forms are among {', '.join(FORMS)}, the first always; found {', '.join(self.forms)}.")
+            raise UserError(f"forms are among {', '.join(FORMS)}, the first always; found {', '.join(self.forms)}.")
         if self.reference not in REFERENCES:
-            raise ValueError(f"reference must be one of {', '.join(REFERENCES)}; found {self.reference!r}.")
+            raise UserError(f"reference must be one of {', '.join(REFERENCES)}; found {self.reference!r}.")
         shares = (*self.fractions, *self.leak)
         if not all(0 <= share <= 1 for share in shares) or self.replicates < 1:
-            raise ValueError(f"shares lie in [0, 1] and replicates ≥ 1; found {shares} and {self.replicates}.")
+            raise UserError(f"shares lie in [0, 1] and replicates ≥ 1; found {shares} and {self.replicates}.")
 
 
     @property

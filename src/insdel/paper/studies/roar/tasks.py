@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from insdel.errors import UserError
 from insdel.paper import data as datasets
 from insdel.paper import networks
 from insdel.paper.data import Dataset, Split
@@ -97,7 +98,7 @@ def plan(name: str, threads: int = 1, *, epochs: int | None = None, **changes: A
 def find(name: str) -> Task:
     """Return the task of that name."""
     if name not in TASKS:
-        raise ValueError(f"there is no task {name!r}. The tasks are: {', '.join(TASKS)}.")
+        raise UserError(f"there is no task {name!r}. The tasks are: {', '.join(TASKS)}.")
     return TASKS[name]
 
 
