@@ -3,8 +3,13 @@
 The best order is a longest path from the empty subset to the full one (see the chapter on the best order). Layer
 by layer, a beam keeps the `width` most promising subsets and leaves the others out: those with the largest area so
 far plus the area to come if the features still to change kept all, half or nothing of the effects that they have here:
-each of these views chooses a third. If nothing was left out, the order is the best one. Otherwise no bound can
-be had without evaluating the rest; `gap` only says how much more the most promising subset left out promised.
+each of these views chooses a third. If nothing was left out, the order is the best one. Otherwise there is no
+certificate, and `gap` only says how much more the most promising subset left out promised.
+
+Measured and left out: a certified bound. No curve is higher at step k than f at its largest among the subsets of size
+k; the sum of these maxima is at most 8 % above the best area of ten pairs of either network. But maxima can be bounded
+without evaluation only by relaxing the activations to lines (CROWN), and then the bound is 30 to 180 times
+the best area; cut into 64 sub-cubes it is still 1.2 to 25 times, and has cost more than the whole lattice of 2¹⁶.
 """
 
 from __future__ import annotations

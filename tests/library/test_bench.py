@@ -88,8 +88,20 @@ def test_integrated_gradients_agree_with_captum(bench, model, points) -> None:
 
 
 def test_curves_agree_with_walking_step_by_step(bench, model, points) -> None:
-    together, slow = (work() for work in bench.curves(model, *points).values())
+    together, slow = (work() for work in list(bench.curves(model, *points).values())[:2])
     assert together.shape == (3, N + 1) and bench.difference(slow, together) < 1e-5
+
+
+def test_quantus_walks_the_same_curves(bench, model, points) -> None:
+    pytest.importorskip("quantus", reason="Quantus is not installed")
+    work = bench.curves(model, *points)
+    assert bench.difference(work["Quantus PixelFlipping"](), work["insdel"]()) < 1e-5
+
+
+def test_a_network_of_differences_is_the_same_network(bench, model, points) -> None:
+    x, reference = points
+    shifted = bench.Shifted(model, reference)(torch.from_numpy((x - reference)[:, None]))
+    np.testing.assert_allclose(shifted[:, 0].numpy(), np.asarray(bench.predict(model, x)), atol=1e-5)
 
 
 def test_trainings_are_as_many_and_as_long(bench, monkeypatch) -> None:
@@ -151,9 +163,11 @@ def test_all_rows_fit_one_table_that_can_be_recorded(bench, model, points, tmp_p
     bench.results.save("bench", {"times": table}, {"command": "make bench"})
     pd.testing.assert_frame_equal(bench.results.load("bench")[0], table)
     bench.show(table)
+    bench.show(table[:1].assign(task=f"{bench.TABLE}, 8 pairs", seconds=2.4))
     printed = capsys.readouterr().out
     assert 1 < table.mebibytes.max() < 1536  # the first lattice alone is larger than nothing
     assert all(who in printed for who in ("one pair at a time", "3 features", "2 pairs")) and "MiB" in printed
+    assert "0.30 s per pair: 2,000 pairs in 10 minutes" in printed
 
 
 @pytest.mark.parametrize(
