@@ -20,5 +20,5 @@ def _spend(parameters: Mapping[str, Any], desk: Desk) -> Recording:
     return Recording({"budgets": table}, experiment_facts(experiment))
 
 
-SIZE = {"source": "real", **EVENTS, "pairs": 300, "budgets": BUDGETS | ONE_PRICE}
+SIZE = {"source": "real", **EVENTS, "pairs": 200, "budgets": BUDGETS | ONE_PRICE}
 RUNS = (Run("cost", "ABC reached against evaluations spent, genuine events", SIZE, ("budgets",), _spend),)
