@@ -142,7 +142,7 @@ def listing(context: Context) -> str:
          context.chapter(c.chapter)]
         for c in CLAIMS
     ]  # fmt: skip
-    lines = table(["verdict", "the paper states", "where (and the numbers)", "chapter"], rows)
+    lines = table(["verdict", "the paper states", "where", "chapter"], rows)
     return "\n".join([":::{container} claims-list", "", *lines, ":::"])
 
 

@@ -16,7 +16,8 @@ def errata_page(text: str) -> str:
 def summary() -> str:
     """All slips in one table."""
     rows = [[f"{{ref}}`{s.number} <erratum-{s.number}>`", s.where, s.printed, s.corrected] for s in SLIPS]
-    return "\n".join(table(["no.", "where", "printed", "should be"], rows))
+    lines = table(["no.", "where", "printed", "should be"], rows)
+    return "\n".join([":::{container} errata-list", "", *lines, ":::"])
 
 
 def slips() -> str:

@@ -9,8 +9,8 @@ from typing import Any
 INTRODUCTION = """(status)=
 # Status of this book
 
-Written by the build itself. A chapter whose text, parameters, code and data are unchanged is not run again;
-its row then tells of the run that the page shows. The profiles are explained in {ref}`run-it-yourself`.
+The build writes this page. A chapter whose text, parameters, code and data are unchanged is not run again;
+its row then describes the run that the page shows. {ref}`run-it-yourself` explains the profiles.
 """
 
 
@@ -33,17 +33,17 @@ def plain(text: Any) -> str:
 
 
 def _summary(name: str, facts: Mapping[str, Any]) -> list[str]:
-    """Return one chapter's row: what ran, with what, for how long, and when."""
-    recorded = facts["recorded"]
-    seed, data = facts["parameters"].get("seed", "–"), recorded.get("data", "none")
-    return [f"`{name}`", facts["profile"], plain(data), str(seed), f"{facts['seconds']:.1f} s", facts["date"]]
+    """Return one chapter's row: what ran, on what, for how long, and when."""
+    data = facts["recorded"].get("data", "none")
+    return [f"`{name}`", facts["profile"], plain(data), f"{facts['seconds']:.1f} s", facts["date"]]
 
 
-def _parameters(name: str, facts: Mapping[str, Any]) -> list[str]:
-    """Return one chapter's row of parameter values and of further facts that it recorded."""
+def _parameters(name: str, facts: Mapping[str, Any]) -> str:
+    """Return one chapter's item: its parameter values, and further facts that it recorded."""
     values = ", ".join(code(f"{key} = {value!r}") for key, value in facts["parameters"].items())
-    noted = ", ".join(plain(f"{key}: {value}") for key, value in facts["recorded"].items() if key != "data")
-    return [f"`{name}`", values or "–", noted or "–"]
+    notes = [plain(value if key == "note" else f"{key}: {value}")
+             for key, value in facts["recorded"].items() if key != "data"]  # fmt: skip
+    return f"- `{name}`: {'. '.join([values or 'no parameters', *notes])}."
 
 
 def status_page(facts: Mapping[str, Mapping[str, Any]]) -> str:
@@ -54,14 +54,14 @@ def status_page(facts: Mapping[str, Mapping[str, Any]]) -> str:
         result.setdefault(f"{fact['hardware']}; {versions}", []).append(name)
     machines = [[", ".join(f"`{name}`" for name in names), machine] for machine, names in result.items()]
     runs = [_summary(*item) for item in facts.items()]
-    parameters = [_parameters(*item) for item in facts.items()]
     lines = [
         INTRODUCTION,
         "## Runs\n",
-        *table(["chapter", "profile", "data", "seed", "wall time", "date"], runs),
+        *table(["chapter", "profile", "data", "time", "date"], runs),
         "## Parameters\n",
-        *table(["chapter", "parameters", "noted by the chapter"], parameters),
-        "## Machines and versions\n",
+        "What each chapter was run with, and what it noted about its data.\n",
+        *(_parameters(*item) for item in facts.items()),
+        "\n## Machines and versions\n",
         *table(["chapters", "hardware and versions"], machines),
     ]
     return "\n".join(lines)
