@@ -29,10 +29,11 @@ from insdel.evaluate import CHUNK_ELEMENTS
 # Measured on the paper's two networks (see the chapter on cost): more of any of these takes longer and gains little.
 STRENGTHS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)  # Σ b_j to begin with
 CHOOSE_FROM = 128  # subsets beyond d that choose among them
-LEARN_FROM = ((64, 3), (256, 4), (512, 1))  # subsets beyond d, and steps taken on them, that the prior is found from
+LEARN_FROM = ((64, 4), (256, 2), (512, 1))  # subsets beyond d, and steps taken on them, that the prior is found from
 SPREAD = 1.0  # sd of log b_j among the features of a pair
 ROUGH = 12.0  # Σ b_j of the rough term
 USUAL, USUAL_SPREAD = 3e-3, 2.0  # its usual share, and the sd of the logarithm of it
+CACHED = 2**16  # numbers in covariances that are factorised together
 LARGEST = 2048  # subsets that are fitted: the cost of a factorisation grows with their cube
 JITTER = 1e-9  # of the prior variance: rounding of f, and what keeps a factorisation from failing
 NODES = 32  # of the integral over t that divides parities by their size: exact for d ≤ 32, to rounding beyond
@@ -88,7 +89,8 @@ class Prior:
 
     def covariance(self, z: Tensor, others: Tensor) -> Tensor:
         """Prior covariance of g: (m, d), (k, d) → (q, m, k)."""
-        return covariance(self.b, z, others) + self.rough[:, :, None] * covariance(self.rough_b, z, others)
+        smooth, rough = covariance(self.b, z, others), covariance(self.rough_b, z, others)
+        return smooth.addcmul_(self.rough[:, :, None], rough)
 
     def with_values(self, z: Tensor) -> tuple[Tensor, Tensor]:
         """Prior covariance of g with the Shapley values, (q, m, d), and their prior variance, (q, d)."""
@@ -98,7 +100,8 @@ class Prior:
 
 def covariance(b: Tensor, z: Tensor, others: Tensor) -> Tensor:
     """Prior covariance of g, as a share of its variance: (q, d), (m, d), (k, d) → (q, m, k)."""
-    return torch.sinh((z * b[:, None]) @ others.T) / torch.sinh(b.sum(dim=1))[:, None, None]
+    inner = (z * b[:, None]) @ others.T  # in place from here on: these are the largest arrays there are
+    return inner.sinh_().div_(torch.sinh(b.sum(dim=1))[:, None, None])
 
 
 def with_values(b: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
@@ -300,8 +303,8 @@ class Odd:
 
 
 def _block(z: Tensor) -> int:
-    """Tell of how many pairs the covariances fit in memory together."""
-    return max(1, CHUNK_ELEMENTS // (4 * len(z) ** 2))
+    """Tell of how many pairs the covariances fit in the processor's cache together."""
+    return max(1, CACHED // len(z) ** 2)
 
 
 def as_signs(masks: Tensor) -> Tensor:
