@@ -25,7 +25,7 @@ from insdel.book.chapters import list_chapters
 from insdel.book.cli import main
 from insdel.book.doctor import examine
 from insdel.book.pages.status import code, plain, status_page
-from insdel.book.run import ChapterError, _limits, execute, refuse_unfinished
+from insdel.book.run import ChapterError, execute, limits, refuse_unfinished
 from insdel.errors import UserError
 
 CELL = "\n```{{code-cell}} ipython3\n{}\n```\n"
@@ -169,7 +169,23 @@ def test_workers_and_kernels_end_with_the_build(tiny_book: Path, number: signal.
 
 def test_what_limits_there_are_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda what: (2**30 if what == resource.RLIMIT_AS else -1, -1))
-    assert "memory (ulimit -v, bytes) 1073741824" in _limits()
+    assert "memory (ulimit -v, bytes) 1073741824" in limits()
+
+
+def test_too_few_open_files_are_told_before_anything_runs(
+    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tiny_book)
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (60 if what == resource.RLIMIT_NOFILE else -1, -1))
+    for command in (["book"], ["run", "add"]):
+        assert main(command) == 1
+        assert "open files are limited to 60 (ulimit -n); a chapter needs 100" in capsys.readouterr().err
+
+
+def test_a_worker_that_dies_is_told_with_the_limits(tiny_book: Path) -> None:
+    add_cell(tiny_book, "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)")
+    done = insdel(tiny_book, "book", "--chapters", "add")
+    assert done.returncode == 1 and "exit code -9" in done.stderr and "enough memory?" in done.stderr
 
 
 def test_too_little_memory_is_said(tiny_book: Path) -> None:
@@ -198,6 +214,43 @@ def test_any_text_can_be_shown(text: str) -> None:
     for shown in (code(text), plain(text)):
         html = MarkdownIt("commonmark", {"html": True}).renderInline(shown)
         assert BeautifulSoup(html, "html.parser").get_text() == " ".join(text.split())
+
+
+KINDS = ["$low$", "<b>high</b>", "`t`"]
+ROWS = "\n".join(f"{i % 17},{KINDS[i % 3]},{i % 2},{i * i % 23},{i % 17 + i % 2}" for i in range(60))
+HEADER = 'a$b$c,<i>kind</i>,"x_1 `**z**`",$\\frac,price #1\n'
+
+
+def test_names_and_values_of_a_table_are_shown_as_they_are(tmp_path: Path) -> None:
+    """From the command line to the page: the target keeps its name, dollars break no figure, no tag becomes one."""
+    (tmp_path / EVIL).write_text(HEADER + ROWS)
+    done = insdel(tmp_path, "run", "own", "--profile", "smoke", "-p", "csv", EVIL, "-p", "target", "price #1", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    page = BeautifulSoup(Path(done.stdout.splitlines()[-1]).read_text(encoding="utf-8"), "html.parser")
+    assert not page.find_all(src="x") and not page.find_all(onerror=True)
+    assert not [tag for tag in page.find_all(["b", "i", "strong"]) if tag.get_text() in ("high", "kind", "z")]
+    text = page.get_text()
+    assert all(part in text for part in ("<i>kind</i>", "price #1", "a$b$c"))
+
+
+# --- many features on two threads
+
+SOLVE = """
+import numpy as np, torch
+import insdel
+torch.set_num_threads(2)
+x, r = np.zeros((3, {d})), np.ones((3, {d}))
+w = np.random.default_rng(0).normal(size={d})
+a = insdel.explain("kernel_shap", lambda z: z @ w, x, r, samples=2 * {d} + 2)
+assert np.allclose(a, w, atol=1e-6), abs(a - w).max()
+"""
+
+
+@pytest.mark.parametrize("d", [150, 400])
+def test_sampled_kernel_shap_of_many_features_neither_hangs_nor_fails_on_two_threads(d: int) -> None:
+    done = subprocess.run([sys.executable, "-c", SOLVE.format(d=d)], timeout=300, capture_output=True, text=True,
+                          env=os.environ | {"OMP_NUM_THREADS": "2"}, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 # --- damaged files in the cache

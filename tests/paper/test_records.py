@@ -259,13 +259,13 @@ def test_misuse_is_explained(place, capsys):
         registry.find("mars")
     with pytest.raises(ValueError, match="no parameter size. Its parameters, at full size: pairs"):
         record(fake(), {"size": 1})
-    with pytest.raises(ValueError, match="pairs of fake is a whole number, at full size None; found 'few'"):
+    with pytest.raises(ValueError, match="pairs of fake is a whole number, at least 1, at full size None; found 'few'"):
         record(fake(), {"pairs": "few"})
     with pytest.raises(ValueError, match="no command is known that records 'moon'"):
         registry.command("moon")
     assert cli.main(["record", "mars"]) == 2 and "no run 'mars'" in capsys.readouterr().err
-    assert cli.main(["record", "manifold_cern", "-p", "source", "simulated", "-p", "pairs", "-1", "-p", "rows", "200", "-p", "epochs", "1"]) == 2
-    assert "at least 1; found -1" in capsys.readouterr().out
+    assert cli.main(["record", "manifold_cern", "-p", "pairs", "-1", "-p", "rows", "200", "-p", "epochs", "1"]) == 2
+    assert "at least 1, at full size 100; found '-1'" in capsys.readouterr().out
     assert cli.main(["record", "--list"]) == 0
     listed = capsys.readouterr().out
     assert all(f"{name}: " in listed for name in RUNS) and "not recorded" in listed

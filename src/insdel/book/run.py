@@ -31,8 +31,8 @@ def set_environment(threads: int, settings: str) -> None:
     `settings` is an empty folder, in which IPython then finds no one's start-up files.
     """
     package = str(Path(__file__).resolve().parents[2])
-    limits = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-    os.environ.update(dict.fromkeys(limits, str(threads)))
+    variables = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    os.environ.update(dict.fromkeys(variables, str(threads)))
     os.environ.update(
         PYTHONPATH=os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")])),
         PYTHONHASHSEED="0",
@@ -78,7 +78,7 @@ def execute(
             raise UserError(f"{chapter.source.name}: {error.evalue}") from None
         raise ChapterError(_failure(chapter, bool(values), error)) from None
     except (DeadKernelError, RuntimeError) as error:
-        raise ChapterError(f"{chapter.source.name}: the kernel died ({error}); {_limits()}") from None
+        raise ChapterError(f"{chapter.source.name}: the kernel died ({error}); {limits()}") from None
     refuse_unfinished(chapter.source.name, notebook)
     used = {name: values.get(name, parameter.default) for name, parameter in parameters.items()}
     facts = {"profile": profile, "parameters": used, "recorded": take_records(notebook), "cells": begun}
@@ -122,7 +122,7 @@ def refuse_unfinished(name: str, notebook: Any) -> None:
         )
 
 
-def _limits() -> str:
+def limits() -> str:
     """The limits that this process has, for whoever wonders why a kernel died."""
     try:
         import resource
@@ -145,7 +145,7 @@ def _failure(chapter: Chapter, injected: bool, error: Any) -> str:
     lines = error.source.splitlines()
     excerpt = [f"    {line}" for line in lines[:12]] + (["    …"] if len(lines) > 12 else [])
     title = f"{chapter.source.name}, code cell {number} failed:"
-    reason = [_limits()] if error.ename in ("MemoryError", "OSError", "RuntimeError", "CellExecutionError") else []
+    reason = [limits()] if error.ename in ("MemoryError", "OSError", "RuntimeError", "CellExecutionError") else []
     return "\n".join([title, *excerpt, f"  {error.ename}: {error.evalue}", *reason])
 
 

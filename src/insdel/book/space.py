@@ -14,11 +14,12 @@ from pathlib import Path
 from insdel.errors import UserError
 
 ROOM = {"run": 0.2, "book": 0.5}  # GiB that a run or a book needs at least, pages with their copies of MathJax
+FILES = 100  # open files that a chapter, its kernel and the lines between them need (70 were enough, 60 were not)
 OLD = 7 * 24 * 3600.0  # seconds after which a leftover is one, even if its process number is in use again
 
 
 def check_room(folder: Path, what: str) -> None:
-    """Refuse before anything runs if a folder cannot be written to, or the disk is nearly full.
+    """Refuse before anything runs if a folder cannot be written to, the disk is nearly full, or few files may be open.
 
     what : "run" or "book"
     """
@@ -31,6 +32,18 @@ def check_room(folder: Path, what: str) -> None:
     free = shutil.disk_usage(folder).free / 2**30
     if free < ROOM[what]:
         raise OSError(f"the disk of {folder} needs {ROOM[what]} GiB; it has {free:.2f}. Make room first.")
+    _check_open_files()
+
+
+def _check_open_files() -> None:
+    """Refuse a limit of open files with which no kernel starts: it would only be silent for a minute."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if limit != resource.RLIM_INFINITY and limit < FILES:
+        raise OSError(f"open files are limited to {limit} (ulimit -n); a chapter needs {FILES}. Run: ulimit -n 1024")
 
 
 @contextmanager

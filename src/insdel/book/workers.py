@@ -18,7 +18,7 @@ from typing import Any
 
 from insdel.book.chapters import Chapter
 from insdel.book.progress import Progress, last_course
-from insdel.book.run import ChapterError, execute, set_environment
+from insdel.book.run import ChapterError, execute, limits, set_environment
 from insdel.errors import UserError
 
 Say = Callable[[str], None]
@@ -89,7 +89,7 @@ def _hear(worker: Worker, progress: Progress, done: int, count: int) -> bool:
         worker.process.join(5)
         raise ChapterError(
             f"{name}: the process that ran it ended (exit code {worker.process.exitcode}; -9 means that the system "
-            "killed it, often for want of memory)."
+            f"killed it, often for want of memory); {limits()}"
         ) from None
     if kind == "cell":
         progress.courses[name].enter(*text)
