@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.text import Text
 
 from insdel.own import figures
 
@@ -75,6 +76,11 @@ def test_many_methods_take_several_rows() -> None:
     figure = figures.own_attributions({f"m{k}": np.array([1.0, 2.0]) for k in range(6)}, ["p", "q"])
     assert [axes.get_title() for axes in figure.axes] == [*(f"m{k}" for k in range(6)), "", ""]
     assert [axes.axison for axes in figure.axes] == [True] * 6 + [False] * 2
+
+
+def test_without_a_method_that_gives_numbers_there_is_a_sentence() -> None:
+    for figure in (figures.own_attributions({}, ["p"]), figures.own_walks({"insertion": {}, "deletion": {}})):
+        assert "None of these methods" in "".join(text.get_text() for text in figure.findobj(Text))
 
 
 def test_dollars_in_names_are_shown_as_they_are() -> None:

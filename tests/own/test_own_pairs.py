@@ -128,6 +128,16 @@ def test_many_differing_features_are_sampled() -> None:
         np.testing.assert_allclose([found[k, mode] for k in (0, 1)], insdel.abc(walk, mode))
 
 
+def test_the_tabular_lime_gets_rows_to_draw_like_or_is_left_out(case: tuple[own.Table, own.Split]) -> None:
+    f, split = models.make(additive, *case).f, case[1]
+    pairs = own_pairs.pick("one_to_one", f, split, n_pairs=2)
+    asked = ["lime_tabular", "random"]
+    without = own_pairs.plan(f, pairs, case[0], asked)
+    assert without.methods == ["random"] and "is left out: it needs rows" in without.notes[0]
+    plan = own_pairs.plan(f, pairs, case[0], asked, background=split.x_train)
+    assert set(plan.table(f, pairs)["method"]) == set(asked) and not plan.notes
+
+
 def test_plans_that_cannot_be(case: tuple[own.Table, own.Split]) -> None:
     f = models.make("forest", *case).f
     pairs = own_pairs.pick("one_to_one", f, case[1], n_pairs=3)

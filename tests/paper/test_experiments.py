@@ -277,6 +277,18 @@ def test_options_of_methods_that_are_not_compared_are_left_out():
     assert names == ("kernel_shap", "random") and kept == {"kernel_shap": {"samples": 64}}
 
 
+def test_the_tabular_lime_draws_like_the_training_rows():
+    from types import SimpleNamespace
+
+    rows = np.zeros((5, 3))
+    pairs = SimpleNamespace(differing=np.array([3]))
+    experiment = SimpleNamespace(pairs=pairs, split=SimpleNamespace(x_train=rows))
+    _, options, _ = outcome.affordable(experiment, ("lime_tabular",), {})
+    assert options["lime_tabular"]["background"] is rows
+    own = {"lime_tabular": {"background": rows[:2]}}
+    assert outcome.affordable(experiment, ("lime_tabular",), own)[1] == own
+
+
 def test_a_damaged_network_in_the_cache_is_fitted_anew(tmp_path, monkeypatch, capsys):
     from insdel.paper import data
 

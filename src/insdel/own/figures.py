@@ -11,11 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from insdel.curves import MODES
-from insdel.plots import COLORS, PALETTE, panels_grid, panels_row, straight_line
+from insdel.plots import COLORS, PALETTE, message, panels_grid, panels_row, straight_line
 from insdel.stats import REFERENCES, summary
 
 MOST_FEATURES = 15  # bars of a pair that can still be read
 PER_ROW = 4  # panels beside each other
+NO_NUMBERS = "None of these methods gives every feature a number."
 MARKERS = "osD^vP*X"
 
 
@@ -61,6 +62,8 @@ def own_walks(
 
     curves : mode → method → (n + 1,), from `own_pairs.walks`
     """
+    if not any(curves.values()):
+        return message(NO_NUMBERS)
     figure, panels = panels_row(2, 10.0, 4.0, sharey=True)
     for panel, mode in zip(panels, MODES, strict=True):
         for place, (method, values) in enumerate(curves[mode].items()):
@@ -84,6 +87,8 @@ def own_attributions(
     ranked : method → (n,)
     names : (n,) such as "bmi: 22.1 → 30.4"
     """
+    if not ranked:
+        return message(NO_NUMBERS)
     sizes = np.abs(np.stack(list(ranked.values())))
     share = (sizes / np.maximum(sizes.sum(axis=1, keepdims=True), np.finfo(float).tiny)).mean(axis=0)
     top = np.argsort(-share, kind="stable")[:MOST_FEATURES][::-1]

@@ -92,6 +92,7 @@ def plan(
     *,
     exact_up_to: int = 14,
     samples: int = 4096,
+    background: np.ndarray | None = None,
 ) -> Plan:
     """Leave out what this model or these pairs do not allow, and say so.
 
@@ -100,6 +101,7 @@ def plan(
     exact_up_to : pairs that differ in more features are too dear for all hybrids: Kernel SHAP is sampled then,
         and the best and the mean of all orders are left out
     samples : evaluations per pair of a sampled Kernel SHAP
+    background : rows that LIME's tabular form draws like, (m, n); without them it is left out
     """
     unknown = [method for method in methods if method not in {*METHODS, *REFERENCES}]
     if unknown or not methods:
@@ -108,11 +110,18 @@ def plan(
     if not 1 <= exact_up_to <= MAX_FEATURES:
         raise UserError(f"exact_up_to needs a number between 1 and {MAX_FEATURES}; found {exact_up_to}.")
     remaining = list(dict.fromkeys(methods))
-    options = {method: {"binary": _binary(table)} for method in remaining if method in WITH_BINARY and table.binary}
+    options: dict[str, dict[str, Any]] = {}
+    if table.binary:
+        options = {method: {"binary": _binary(table)} for method in remaining if method in WITH_BINARY}
     gradient = [method for method in remaining if method in METHODS and METHODS[method].needs_gradient]
     tried = {method: _refusal(method, f, pairs, options.get(method, {})) for method in gradient}
     refused = {method: problem for method, problem in tried.items() if problem is not None}
     remaining, notes = [method for method in remaining if method not in refused], _told(refused)
+    if "lime_tabular" in remaining and background is None:
+        remaining.remove("lime_tabular")
+        notes.append(f"{tables.title('lime_tabular')} is left out: it needs rows to draw like.")
+    elif "lime_tabular" in remaining:
+        options["lime_tabular"] = {"background": background}
     most = int(pairs.differing.max())
     if most > exact_up_to:
         remaining, options, text = _sampled(remaining, options, most, samples)

@@ -99,9 +99,11 @@ def affordable(
     """Methods and options that the pairs allow, and a remark where that is less than was asked for.
 
     Where a pair differs in more features than a lattice can have, Kernel SHAP is sampled as in the paper,
-    and there is neither a best order nor a mean over all orders.
+    and there is neither a best order nor a mean over all orders. LIME's tabular form draws like the training rows.
     """
     most = int(experiment.pairs.differing.max())
+    if "lime_tabular" in methods:
+        options = {"lime_tabular": {"background": experiment.split.x_train}, **options}
     options = {name: given for name, given in options.items() if name in methods}  # nobody has to name them all
     if most <= MAX_FEATURES:
         return methods, dict(options), ""
