@@ -105,8 +105,20 @@ def test_estimators_are_drawn_where_all_have_pairs() -> None:
                                      ("shapiq SVARM", 0, 9.0), ("shapiq OddSHAP", 0, np.nan))]  # fmt: skip
     table = pd.DataFrame(rows)
     figure = figures.estimator_errors(table)
-    assert [panel.get_title() for panel in figure.axes] == ["events, average", "events, one-to-one"]
+    assert [panel.get_title() for panel in figure.axes] == ["events, average", "events, one-to-one", ""]
+    assert figure.axes[2].get_legend() is not None and not figure.axes[2].axison
     lines = {line.get_label(): line.get_ydata() for line in figure.axes[0].lines}
     assert np.allclose(lines["insdel"], [1 / 64, 1 / 128])  # the second pair has no rival
     assert set(lines) == {"insdel", "shap, Kernel", "other approximators"}
     assert np.allclose(figures.estimator_ratios(table), 4)
+    coverage = figures.estimator_coverage(table.assign(inside=np.where(table["pair"] == 0, 0.9, 1.0)))
+    assert np.allclose(coverage, 0.95) and list(coverage.index) == [("events", "average"), ("events", "one-to-one")]
+
+
+def test_enough_is_where_errors_stay_small() -> None:
+    course = {"insdel": (0.2, 0.04, 0.01), "shap KernelExplainer": (0.03, 0.2, 0.04), "shapiq SVARM": (0.9, 0.8, 0.2)}
+    table = pd.DataFrame([{"data": "cern", "policy": "average", "who": who, "budget": 64 * 2**k, "pair": 0, "error": e**2}
+                          for who, errors in course.items() for k, e in enumerate(errors)])  # fmt: skip
+    enough = figures.estimator_enough(table, 0.05).loc[("events", "average")]
+    assert enough.to_dict() == {"insdel": 128, "best rival": 256}  # that shap was lucky with 64 does not count
+    assert figures.estimator_enough(table, 0.001).isna().all(axis=None)

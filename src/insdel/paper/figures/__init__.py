@@ -20,6 +20,8 @@ from insdel.paper.figures.cost import (
     LIMIT,
     bench_growth,
     bench_ratios,
+    estimator_coverage,
+    estimator_enough,
     estimator_errors,
     estimator_ratios,
     spend_areas,

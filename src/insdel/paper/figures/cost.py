@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -83,18 +84,37 @@ def estimator_errors(table: pd.DataFrame) -> Figure:
     table : the record `estimators`; the thin lines are the other approximators
     """
     races = dict(list(_mean_errors(table).groupby(["data", "policy"], sort=False)))
-    figure, panels = panels_row(len(races), 2.5 * len(races) + 2.5, 3.4, sharey=True)
+    figure, grid = plt.subplots(
+        -(-(len(races) + 1) // 3), 3, figsize=(8.4, 5.6), sharex=True, sharey=True, squeeze=False
+    )
+    plt.close(figure)
+    panels, others = np.split(grid.reshape(-1), [len(races)])
     for panel, ((data, policy), rows) in zip(panels, races.items(), strict=True):
         for who, line in rows[rows["error"] < WORST].groupby("who"):
             label, color, style = RIVALS.get(str(who), ("other approximators", "grey", "-"))
             look: dict[str, Any] = {"color": PALETTE[color], "linewidth": 0.6 if color == "grey" else 1.5}
             panel.loglog(line["budget"], line["error"], style, markersize=4, label=label, **look)
-        name = "events" if data == "cern" else "houses"
-        panel.set(xlabel="evaluations", title=f"{name}, {policy.replace('_', '-')}")
-    panels[0].set_ylabel("relative squared error")
+        panel.set_title(", ".join(_race_name(data, policy)))
+        panel.xaxis.set_tick_params(labelbottom=True)
+    figure.supxlabel("evaluations", fontsize="medium")
+    figure.supylabel("relative squared error", fontsize="medium")
     named = dict(zip(*panels[0].get_legend_handles_labels()[::-1], strict=True))
-    figure.legend(named.values(), named.keys(), loc="outside right center", fontsize="small")
+    for empty in others:
+        empty.set_axis_off()
+    others[0].legend(named.values(), named.keys(), loc="center", fontsize="small")
     return figure
+
+
+def _race_name(data: str, policy: str) -> tuple[str, str]:
+    """Name a race in the reader's words."""
+    return "events" if data == "cern" else "houses", policy.replace("_", "-")
+
+
+def _with_names(table: pd.DataFrame) -> pd.DataFrame:
+    """Name the races of a table with rows (data, policy), and drop the names of its axes."""
+    return table.set_axis(pd.MultiIndex.from_tuples([_race_name(*race) for race in table.index])).rename_axis(
+        columns=None
+    )
 
 
 def _mean_errors(table: pd.DataFrame) -> pd.DataFrame:
@@ -110,7 +130,29 @@ def estimator_ratios(table: pd.DataFrame) -> pd.DataFrame:
     ours, others = (means[(means["who"] == "insdel") == own].groupby(race, sort=False)["error"].min()
                     for own in (True, False))  # fmt: skip
     ratio = (others / ours).rename("ratio").reset_index()
-    return ratio.pivot_table("ratio", ["data", "policy"], "budget", sort=False)
+    return _with_names(ratio.pivot_table("ratio", ["data", "policy"], "budget", sort=False))
+
+
+def estimator_coverage(table: pd.DataFrame) -> pd.DataFrame:
+    """Share of exact values inside this package's 95 % intervals, (races, budgets), over all its pairs."""
+    ours = table[table["who"] == "insdel"]
+    return _with_names(ours.pivot_table("inside", ["data", "policy"], "budget", sort=False))
+
+
+def estimator_enough(table: pd.DataFrame, error: float = 0.05) -> pd.DataFrame:
+    """The fewest evaluations raced from which on the root of the mean squared error stays within `error`.
+
+    Returns
+    -------
+    (races, 2): this package's, and those of the rival that needs the fewest; missing where none of the budgets do
+    """
+    means = _mean_errors(table).sort_values("budget", ascending=False)
+    means["settled"] = means["error"] <= error**2
+    means["settled"] = means.groupby(["data", "policy", "who"], sort=False)["settled"].cummin()
+    means["side"] = (means["who"] == "insdel").map({True: "insdel", False: "best rival"})
+    fewest = means[means["settled"]].pivot_table("budget", ["data", "policy"], "side", aggfunc="min", sort=False)
+    races = pd.MultiIndex.from_frame(table[["data", "policy"]].drop_duplicates())
+    return _with_names(fewest.reindex(index=races, columns=["insdel", "best rival"]))
 
 
 LIMIT = "matrix products alone"  # the benchmark's lower bound on what asking the network can cost
