@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import torch
 from safetensors.numpy import save_file
+from sklearn.linear_model import LogisticRegression
 from torch import nn
 
 from insdel.paper.data import bangalore, cern, check, simulate_bangalore, simulate_cern
@@ -22,7 +23,7 @@ from insdel.paper.data.files import data_folder
 
 KNOTS = 257  # quantiles that are kept of each coordinate
 HIDDEN, EPOCHS, BATCH, RATE, DECAY = 64, 80, 256, 3e-3, 2e-2  # chosen on a quarter of the half that is fitted
-MASS_BINS, MIDDLE_BINS, THINNED = 12, 10, 200_000  # bins, and simulated events that decide how many to keep in each
+CURVE_KNOTS, PENALTY, DRAWN, CUT = 14, 0.1, 60_000, 0.998  # curves of the chance to keep an event; the same way
 CLASSES = 30
 CORRELATION_WEIGHT, SHARE_WEIGHT = 1e6, 1e4  # against the mean log likelihood of a house
 QUANTILES = np.concatenate([[0, 0.002, 0.005], np.arange(1, 100) / 100, [0.995, 0.998, 1]])
@@ -45,26 +46,40 @@ def fit_cern(rows: pd.DataFrame, hidden: int = HIDDEN, epochs: int = EPOCHS) -> 
         for layer, linear in enumerate(layers):
             fitted[f"{k}.{layer}.weight"] = linear.weight.detach().numpy()
             fitted[f"{k}.{layer}.bias"] = linear.bias.detach().numpy()
-    return fitted | _thinning(event, fitted)
+    return fitted | fit_curves(event, fitted)
 
 
-def _thinning(event: np.ndarray, fitted: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Chance to keep a simulated event, per bin of M and of log √(p_t1 p_t2): genuine over simulated share."""
-    mass_edges = np.quantile(event[:, 0], np.linspace(0, 1, MASS_BINS + 1)[1:-1])
-    inner = np.linspace(0, 1, MIDDLE_BINS + 1)[1:-1]
-    bins = np.searchsorted(mass_edges, event[:, 0])
-    middle = simulate_cern.log_middle(event)
-    middle_edges = np.stack([np.quantile(middle[bins == k], inner) for k in range(MASS_BINS)])
-    found = {"mass_edges": mass_edges, "middle_edges": middle_edges, "keep": np.ones((MASS_BINS, MIDDLE_BINS))}
-    drawn = simulate_cern.coordinates(simulate_cern.simulate(THINNED, fitted={**fitted, **found}))
-    counts = []
-    for part in (event, drawn):
-        table = np.zeros((MASS_BINS, MIDDLE_BINS))
-        np.add.at(table, simulate_cern.place(part, mass_edges, middle_edges), 1 / len(part))
-        counts.append(table)
-    ratio = counts[0] / np.maximum(counts[1], 1 / THINNED)
-    found["keep"] = ratio / ratio.max()
-    return {name: value.astype(np.float32) for name, value in found.items()}
+def fit_curves(event: np.ndarray, fitted: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Curves whose sum is the log of genuine over simulated density: logistic regression tells the two apart.
+
+    Parameters
+    ----------
+    event : (events, 5) genuine coordinates
+    fitted : the networks
+
+    Returns
+    -------
+    knots, heights : (CURVE_KNOTS, 8), one curve for each of `simulate_cern.sizes`; the largest ratios are cut
+    """
+    genuine = simulate_cern.sizes(event)
+    knots = np.quantile(genuine, np.linspace(0.002, 0.998, CURVE_KNOTS), axis=0)
+    all_kept = {"knots": knots, "heights": np.zeros_like(knots)}
+    drawn = simulate_cern.coordinates(simulate_cern.simulate(DRAWN, fitted={**fitted, **all_kept}))
+    hats = [_hats(sizes, knots) for sizes in (simulate_cern.sizes(drawn), genuine)]
+    label = np.repeat([0, 1], [len(part) for part in hats])
+    model = LogisticRegression(C=PENALTY, class_weight="balanced", max_iter=1000).fit(np.concatenate(hats), label)
+    heights = model.coef_[0].reshape(-1, CURVE_KNOTS).T
+    most = np.quantile(hats[0] @ model.coef_[0], CUT)
+    heights = heights - most / heights.shape[1]
+    # safetensors writes memory as it lies: a transposed array would come back scrambled
+    return {name: value.astype(np.float32, order="C") for name, value in (("knots", knots), ("heights", heights))}
+
+
+def _hats(sizes: np.ndarray, knots: np.ndarray) -> np.ndarray:
+    """Weights of the two knots around each size, (events, 8 · knots): linear interpolation as a matrix."""
+    peaks = np.eye(len(knots))
+    columns = zip(sizes.T, knots.T, strict=True)
+    return np.column_stack([np.interp(size, places, peak) for size, places in columns for peak in peaks])
 
 
 def _classifier(seen: torch.Tensor, kind: torch.Tensor, basis: torch.Tensor, hidden: int, epochs: int) -> nn.Sequential:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sympy
+from safetensors.numpy import load_file, save_file
 
 from insdel.paper import data as datasets
 from insdel.paper.data import bangalore, check, physics, simulate_bangalore, simulate_cern
@@ -114,13 +115,23 @@ def test_a_coordinate_depends_on_those_before_it(events):
     assert turn[heavy].median() > 2.8 and turn[events["M"] < 10].median() < 1.5
 
 
-def test_thinning_keeps_what_it_should():
-    """Keep one bin of M only: no event of another bin comes."""
-    fitted = dict(simulate_cern.parameters())
-    fitted["keep"] = np.zeros_like(fitted["keep"])
-    fitted["keep"][3] = 1.0
-    low, high = fitted["mass_edges"][2:4]
-    assert simulate_cern.simulate(50, 0, fitted)["M"].between(low - 1e-3, high + 1e-3).all()
+def test_events_are_kept_as_the_curves_say():
+    """A curve that falls from 1 to nearly 0 at M = 20 and leaves the others alone: no heavier event comes."""
+    fitted = {**simulate_cern.parameters(), "knots": np.zeros((2, 8)), "heights": np.zeros((2, 8))}
+    fitted["knots"][1], fitted["knots"][:, 0], fitted["heights"][1, 0] = 1, (20, 20.001), -50
+    few, all_events = (simulate_cern.simulate(500, 0, {**fitted, "heights": scale * fitted["heights"]}) for scale in (1, 0))
+    assert few["M"].max() < 20.001 and all_events["M"].gt(20.001).mean() > 0.3
+
+
+def test_curves_bring_back_what_a_selection_took(fit, events, monkeypatch, tmp_path):
+    """Fitted to events of which many soft ones were removed, the curves remove as many."""
+    monkeypatch.setattr(fit, "DRAWN", 20_000)
+    selection = events[np.random.default_rng(0).random(len(events)) < np.where(events["pt1"] < 5, 0.3, 1)]
+    networks = {name: value for name, value in simulate_cern.parameters().items() if name not in ("knots", "heights")}
+    curves = fit.fit_curves(simulate_cern.coordinates(selection), networks)
+    save_file(curves, tmp_path / "curves.safetensors")  # scrambles arrays that are not contiguous
+    again = simulate_cern.simulate(20_000, 7, {**networks, **load_file(tmp_path / "curves.safetensors")})
+    assert check.distances(again, selection[["pt1"]]).item() < 0.02 < check.distances(events, selection[["pt1"]]).item() / 5
 
 
 def test_simulated_events_pass_the_checks_of_a_real_file(events, tmp_path):
@@ -189,7 +200,7 @@ def test_classes_recover_a_known_mixture(fit, monkeypatch):
 
 def test_a_refitted_simulator_recovers_a_simulated_one(fit, events, monkeypatch):
     """Fitted to simulated events, the simulator draws events like these."""
-    monkeypatch.setattr(fit, "THINNED", 20_000)
+    monkeypatch.setattr(fit, "DRAWN", 20_000)
     again = simulate_cern.simulate(10_000, 3, fit.fit_cern(events, hidden=24, epochs=10))
     names = ["M", "pt1", "pt2", "eta1", "eta2", "E1", "pz2"]
     assert check.distances(again[names], events[names]).max() < 0.04
@@ -207,13 +218,13 @@ def test_simulated_houses_are_close_to_the_real_file(seed):
 @pytest.mark.real_data
 @needs_files
 def test_simulated_events_are_close_to_the_half_that_was_not_fitted():
-    """Three of five bars are met. Of the other two, two genuine halves miss the correlations by more."""
+    """Three of five limits are met; the two others are missed by two genuine halves as well."""
     report = check.simulator_report("cern").set_index("check")
     assert len(report) == 5
     missed = report[~report["ok"]]
     assert list(missed.index) == list(check.LIMITS)[1:3], report.to_string()
-    assert (missed["measured"] < [0.035, 0.08]).all() and (missed["genuine"] > missed["limit"]).all()
-    assert missed["measured"].iloc[1] < missed["genuine"].iloc[1]
+    assert (missed["genuine"] > missed["limit"]).all() and (missed["measured"] < [0.0215, 0.07]).all()
+    assert report.loc["classifier, genuine against simulated (AUC)", "measured"] < 0.54
 
 
 @pytest.mark.real_data

@@ -42,7 +42,7 @@ def simulator_report(name: str, n: int | None = None, seed: int = 0) -> pd.DataF
     Returns
     -------
     DataFrame: check, limit, measured, ok, worst (the column or pair that `measured` belongs to), and for events
-    `genuine`: what the half that was fitted measures, itself genuine, against the half that judges
+    `genuine`: the same measure for the half that was fitted, itself genuine, against the half that judges
     """
     reports = {"bangalore": _bangalore, "cern": _cern}
     if name not in reports:
@@ -59,7 +59,8 @@ def simulator_report(name: str, n: int | None = None, seed: int = 0) -> pd.DataF
 
 def distances(simulated: pd.DataFrame, genuine: pd.DataFrame) -> pd.Series:
     """Kolmogorov–Smirnov distance per column of `genuine`."""
-    return pd.Series({name: float(ks_2samp(simulated[name], genuine[name]).statistic) for name in genuine})
+    tests = {name: ks_2samp(simulated[name], genuine[name], method="asymp") for name in genuine}
+    return pd.Series({name: float(test.statistic) for name, test in tests.items()})
 
 
 def correlation_differences(simulated: pd.DataFrame, genuine: pd.DataFrame) -> pd.Series:
@@ -91,27 +92,27 @@ def classifier_auc(simulated: pd.DataFrame, genuine: pd.DataFrame, seed: int = 0
 
 
 def _cern(folder: Path, n: int | None, seed: int) -> dict[str, tuple[float, str]]:
-    genuine = halves(cern.read(folder / cern.SAMPLE)[0])[1]
-    masses = pd.read_csv(folder / MASS_LIST)
-    simulated = simulate_cern.simulate(n or simulate_cern.ROWS, seed)
-    features = genuine[list(cern.NAMES)]
-    auc = classifier_auc(simulated[list(cern.NAMES)].iloc[: len(features)], features)
-    residuals = {name: result.max() for name, result in identities(simulate_cern.track_arrays(simulated)).items()}
-    values = [
-        _largest(distances(simulated, masses)),
-        _largest(distances(simulated, features)),
-        _largest(correlation_differences(simulated, features)),
-        (auc, "all features"),
-        _largest(pd.Series(residuals)),
-    ]
-    return dict(zip(list(LIMITS)[:5], values, strict=True))
+    return _against_judged(simulate_cern.simulate(n or simulate_cern.ROWS, seed), folder)
 
 
 def _between_halves(folder: Path) -> dict[str, float]:
-    """The same distances between two halves of the genuine events: chance alone makes them so large."""
-    first, second = (part[list(cern.NAMES)] for part in halves(cern.read(folder / cern.SAMPLE)[0]))
-    values = (distances(first, second).max(), correlation_differences(first, second).max())
-    return dict(zip(list(LIMITS)[1:3], map(float, values), strict=True))
+    """The same measures for the half that was fitted: what chance, and six digits, do to genuine events."""
+    fitted, _ = halves(cern.read(folder / cern.SAMPLE)[0])
+    return {check: value for check, (value, _) in _against_judged(fitted, folder).items()}
+
+
+def _against_judged(events: pd.DataFrame, folder: Path) -> dict[str, tuple[float, str]]:
+    """Measures of events, simulated or genuine, (m, 17), against the half that judges, and their worst columns."""
+    judged = halves(cern.read(folder / cern.SAMPLE)[0])[1][list(cern.NAMES)]
+    residuals = {name: result.max() for name, result in identities(simulate_cern.track_arrays(events)).items()}
+    values = [
+        _largest(distances(events, pd.read_csv(folder / MASS_LIST))),
+        _largest(distances(events, judged)),
+        _largest(correlation_differences(events, judged)),
+        (classifier_auc(events.iloc[: len(judged)], judged), "all features"),
+        _largest(pd.Series(residuals)),
+    ]
+    return dict(zip(list(LIMITS)[:5], values, strict=True))
 
 
 def _bangalore(folder: Path, n: int | None, seed: int) -> dict[str, tuple[float, str]]:

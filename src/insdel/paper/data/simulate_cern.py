@@ -3,13 +3,14 @@
 1. Five coordinates decide an event up to a rotation: M, both η, the angle Δφ between the electrons, and
    log(p_t1 / p_t2). M comes from its quantiles. For each of the others a small network says, given those
    before it, how likely each of 64 equally frequent classes is; the value is drawn within its class.
-2. Both p_t follow from M² = 2 p_t1 p_t2 (cosh Δη − cos Δφ). Events are kept with a probability that depends
-   on M and √(p_t1 p_t2), so that these two, which the angles decide together, come as often as they should.
+2. Both p_t follow from M² = 2 p_t1 p_t2 (cosh Δη − cos Δφ). Small errors of the angles add up in them. An event
+   is therefore kept with a probability, the product of eight curves: one for M, the others for both p_t, both E,
+   the smaller, the larger and the mean p_t. They make each of these as frequent as in genuine events.
 3. The angle around the beam and the sense of Δφ are drawn evenly, the charges by a last network.
 4. The 16 features follow by relativistic kinematics.
 
 The networks were fitted to one half of a random sample of genuine events (`tools/fit_simulators.py`); the
-other half judges them (`check`). What is stored are weights and quantiles, no rows.
+other half judges them (`check`). What is stored are weights, quantiles and curves, no rows.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from scipy.special import expit, ndtri, softmax
 from .cern import NAMES, TARGET
 from .physics import invariant_mass, momenta
 
-ORIGIN = "simulator fitted to 9,989 genuine events, one half of a random sample of the full file"
+ORIGIN = "third simulator, fitted to 9,989 genuine events, one half of a random sample of the full file"
 ROWS = 99_915  # as many as the full file has with M
 CLASSES, WAVES = 64, 16  # classes of a coordinate; cosines that make up their log probabilities
 COORDINATES = ("M", "eta1", "eta2", "turn", "log pt1/pt2")
@@ -42,7 +43,7 @@ def simulate(n: int = ROWS, seed: int = 0, fitted: Fitted | None = None) -> pd.D
 
     Parameters
     ----------
-    fitted : weights and quantiles; those of the package by default
+    fitted : weights, quantiles and curves; those of the package by default
 
     Returns
     -------
@@ -129,14 +130,16 @@ def _draw(fitted: Fitted, n: int, rng: np.random.Generator) -> np.ndarray:
     charge = _choose(softmax(_network(fitted, 5, inputs(event, share)), axis=1), rng)
     both = np.column_stack([event, charge // 2 * 2.0 - 1, charge % 2 * 2.0 - 1])
     soft, hard = np.minimum(*transverse(event)), np.maximum(*transverse(event))
-    keep = fitted["keep"][place(event, fitted["mass_edges"], fitted["middle_edges"])]
+    curves = zip(sizes(event).T, fitted["knots"].T, fitted["heights"].T, strict=True)
+    keep = np.exp(sum(np.interp(*curve) for curve in curves))
     return both[(soft > PT_LEAST) & (hard < PT_MOST) & (rng.random(n) < keep)]
 
 
-def place(event: np.ndarray, mass_edges: np.ndarray, middle_edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bin of M, and within it the bin of log √(p_t1 p_t2), (events,) each; inner edges only, (a,) and (a + 1, b)."""
-    first = np.searchsorted(mass_edges, event[:, 0])
-    return first, (log_middle(event)[:, None] > middle_edges[first]).sum(axis=1)
+def sizes(event: np.ndarray) -> np.ndarray:
+    """M, and the logarithms of both p_t, both E, the smaller, the larger and the mean p_t, (events, 8)."""
+    pt = np.log(np.column_stack(transverse(event)))
+    energy = pt + np.log(np.cosh(event[:, 1:3]))
+    return np.column_stack([event[:, 0], pt, energy, pt.min(axis=1), pt.max(axis=1), pt.mean(axis=1)])
 
 
 def _next_share(fitted: Fitted, event: np.ndarray, share: np.ndarray, rng: np.random.Generator) -> np.ndarray:
