@@ -80,13 +80,14 @@ def beyond_hard(hard: Mapping[str, pd.DataFrame]) -> Figure:
     """
     figure, panels = panels_row(2, 10.0, 4.2, sharey=True)
     drawn = {run: rows[(rows["lost"] > 0) & (rows["turned"] > 0)] for run, rows in hard.items()}
-    names = {"interacting": "variance that single features do not explain", "turned": "comparisons turned round"}
+    names = {"interacting": "variance that single features do not explain", "turned": "comparisons reversed"}
     for panel, (column, label) in zip(panels, names.items(), strict=True):
         _clouds(panel, drawn, column, "lost")
         panel.set(xscale="log", yscale="log", xlabel=label)
         _percent(panel.xaxis, panel.yaxis)
     panels[0].set_ylabel("lost to the best order")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small",
+                  markerscale=2)  # fmt: skip
     return figure
 
 
@@ -185,7 +186,8 @@ def both_differences(gaps: Mapping[str, pd.DataFrame], unit: str = "") -> Figure
         panel.axhline(0, color=PALETTE["grey"], lw=0.8)
         panel.set_xlabel(f"{label}{unit}")
     panels[0].set_ylabel(f"ABC − ABC′, Kernel SHAP{unit}")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small",
+                  markerscale=2)  # fmt: skip
     return figure
 
 
