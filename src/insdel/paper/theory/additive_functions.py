@@ -45,7 +45,7 @@ def additive(
     return Check(
         "additive",
         "section 3.2",
-        r"For additive $f$: $\mathrm{AUC} = (n+1)f(x) + \sum_j (n-j+1)(f_j(x'_j)-f_j(x_j))$ and "
+        r"For additive $f$: $\mathrm{AUC} = (n+1)f(x)$ ${} + \sum_j (n-j+1)(f_j(x'_j)-f_j(x_j))$ and "
         rf"$\mathrm{{ABC}} = \sum_j(\frac{{n+1}}2-j)(f_j(x'_j)-f_j(x_j))$, $n = {n}$",
         zero(auc(game, order) - area) and zero(abc(game, order) - between),
         {"ABC": between},

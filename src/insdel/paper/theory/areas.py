@@ -186,7 +186,7 @@ def abc_sum(n: int = 6, weight: Weight = abc_sum_weight) -> Check:
     return Check(
         "abc_sum",
         "appendix B.1",
-        r"$\mathrm{ABC} + \mathrm{ABC}' = \sum_{u\ne\emptyset}"
+        r"$\mathrm{ABC} + \mathrm{ABC}'$ ${} = \sum_{u\ne\emptyset}"
         rf"(n - \lceil u\rceil - \lfloor u\rfloor + 1)\,\Delta_u$, $n = {n}$",
         zero(area - weighted(game, weight)),
         {"ABC + ABC′": area, "sum over interactions": named(n, weight)},

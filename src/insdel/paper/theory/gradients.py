@@ -69,7 +69,7 @@ def ig_completeness(n: int = 3, factor: Factor = step) -> Check:
     return Check(
         "ig_completeness",
         "section 4",
-        r"$\sum_j (x'_j-x_j)\int_0^1\partial_jf(x+t(x'-x))\,dt = f(x')-f(x)$: by the chain rule for any "
+        r"$\sum_j (x'_j-x_j)\int_0^1\partial_jf(x+t(x'-x))\,dt$ ${} = f(x')-f(x)$: by the chain rule for any "
         rf"differentiable $f$ of {n} features, and integrated for every polynomial quadratic in each of two",
         zero(along.diff(T) - integrand) and bool(missing == 0),
         {"factors of the partial derivatives": factors, "missing for polynomials": missing},
@@ -99,7 +99,7 @@ def ig_order(n: int = 3, coefficient: Callable[[Any, Any, Any], Any] = scaled_st
         r"For $f = h(\beta_0+x^\top\beta)$: $\mathrm{IG}_j = \gamma_j\int_0^1h'(a(t))\,dt$ with "
         rf"$\gamma_j = (x'_j-x_j)\beta_j$, so with $h'>0$ the order of IG is that of $\gamma$; $n = {n}$",
         all(zero((b - a) * partial - claim * slope) for a, b, partial, claim in terms),
-        {"γ": claims, "common factor under the integral": slope},
+        {"γ": claims, "a(t)": f.args[0].subs(path, simultaneous=True)},
     )
 
 

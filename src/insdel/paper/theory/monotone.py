@@ -64,7 +64,7 @@ def monotone_swap(n: int = 5, last: Callable[[int], int] = lambda r: r) -> Check
     return Check(
         "monotone_swap",
         "appendix B.2",
-        r"$\mathrm{AUC}(\pi')-\mathrm{AUC}(\pi) = h(s_{r-1}+\gamma_{\pi(r+1)}) - h(s_r)$ with "
+        r"$\mathrm{AUC}(\pi')-\mathrm{AUC}(\pi)$ ${} = h(s_{r-1}+\gamma_{\pi(r+1)}) - h(s_r)$ with "
         rf"$s_r = \gamma_0+\sum_{{\ell\le r}}\gamma_{{\pi(\ell)}}$, for any $h$, $n = {n}$, all $r$",
         all(zero(d - c) for d, c in zip(differences, claims, strict=True)),
         {f"difference, r = {r}": d for r, d in enumerate(differences, start=1)},
