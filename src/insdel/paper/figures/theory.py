@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
@@ -313,8 +314,10 @@ CUBE = np.array([[1.0, 0.0], [0.45, 0.32], [0.0, 1.0]])  # where the three axes 
 
 
 def binary_cube() -> Figure:
-    """Four ways through the cube between x and x′: none, straight, with a jump, along the edges  [figure 4]."""
-    figure, panels = panels_row(4, width=11.5, height=3.3)
+    """Four ways through the cube between x and x′: none, straight, with a jump, along the edges  [figure 3]."""
+    figure, grid = plt.subplots(2, 2, figsize=(6.8, 5.6))  # two rows: legible on a phone
+    plt.close(figure)
+    panels = list(grid.flat)
     titles = ["(a) two points", "(b) straight line", "(c) one jump", "(d) along the edges"]
     for axes, title in zip(panels, titles, strict=True):
         _cube(axes)
@@ -347,7 +350,7 @@ def _cube(axes: Axes) -> None:
         axes.annotate(name, on_page(corner), place, textcoords="offset points", fontsize=13)
     labels = {"area": ((0.5, 0, -0.12), 0), "metro": ((1.12, 0.5, -0.1), 35), "garden": ((-0.1, 0, 0.5), 90)}
     for name, (point, turn) in labels.items():
-        look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9, "color": PALETTE["grey"]}
+        look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 11, "color": PALETTE["grey"]}
         axes.text(*on_page(point), name, rotation=turn, **look)
     axes.set_aspect("equal")
     axes.axis("off")
