@@ -52,7 +52,7 @@ def status_page(facts: Mapping[str, Mapping[str, Any]]) -> str:
     for name, fact in facts.items():
         versions = ", ".join(f"{package} {number}" for package, number in fact["versions"].items())
         result.setdefault(f"{fact['hardware']}; {versions}", []).append(name)
-    machines = [[", ".join(f"`{name}`" for name in names), machine] for machine, names in result.items()]
+    machines = [f"- {machine}: {', '.join(f'`{name}`' for name in names)}." for machine, names in result.items()]
     runs = [_summary(*item) for item in facts.items()]
     lines = [
         INTRODUCTION,
@@ -62,6 +62,7 @@ def status_page(facts: Mapping[str, Mapping[str, Any]]) -> str:
         "What each chapter was run with, and what it noted about its data.\n",
         *(_parameters(*item) for item in facts.items()),
         "\n## Machines and versions\n",
-        *table(["chapters", "hardware and versions"], machines),
+        *machines,
+        "",
     ]
     return "\n".join(lines)
