@@ -277,7 +277,7 @@ def test_options_of_methods_that_are_not_compared_are_left_out():
     assert names == ("kernel_shap", "random") and kept == {"kernel_shap": {"samples": 64}}
 
 
-def test_the_tabular_lime_draws_like_the_training_rows():
+def test_methods_get_what_they_cannot_do_without():
     from types import SimpleNamespace
 
     rows = np.zeros((5, 3))
@@ -285,8 +285,15 @@ def test_the_tabular_lime_draws_like_the_training_rows():
     experiment = SimpleNamespace(pairs=pairs, split=SimpleNamespace(x_train=rows))
     _, options, _ = outcome.affordable(experiment, ("lime_tabular",), {})
     assert options["lime_tabular"]["background"] is rows
+    split = SimpleNamespace(names=("a", "b", "c"), binary=("c",))
+    experiment = SimpleNamespace(pairs=pairs, split=split)
+    assert outcome.affordable(experiment, ("ig_jump",), {})[1] == {"ig_jump": {"binary": [2]}}
+    wide = SimpleNamespace(pairs=SimpleNamespace(differing=np.array([30])), split=split)
+    names, options, remark = outcome.affordable(wide, ("kernel_shap", "ig_jump", "banzhaf", "best"), {})
+    assert names == ("kernel_shap",) and set(options) == {"kernel_shap"} and remark.endswith("no ig_jump, banzhaf, best")
     own = {"lime_tabular": {"background": rows[:2]}}
-    assert outcome.affordable(experiment, ("lime_tabular",), own)[1] == own
+    given = outcome.affordable(SimpleNamespace(pairs=pairs, split=SimpleNamespace(x_train=rows)), ("lime_tabular",), own)
+    assert given[1] == own
 
 
 def test_a_damaged_network_in_the_cache_is_fitted_anew(tmp_path, monkeypatch, capsys):

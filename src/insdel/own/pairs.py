@@ -23,7 +23,7 @@ from insdel.stats import REFERENCES
 
 POLICIES = ("counterfactual", "one_to_one", "average")
 INSPECTED = 2000  # rows among which references are looked for: their distances fill a square table
-EXACT = ("banzhaf", *REFERENCES)  # what needs all hybrids of a pair and cannot be sampled
+EXACT = ("banzhaf", "ig_jump", "ig_interpolated", *REFERENCES)  # what needs all hybrids of a pair, and is not sampled
 WITH_BINARY = ("input_x_gradient", "ig_jump", "ig_interpolated")  # methods that ask which features are binary
 
 

@@ -21,6 +21,7 @@ from insdel.paper.studies.tables import told
 from insdel.paper.studies.variation import SAMPLES
 from insdel.stats import REFERENCES
 
+ALL_HYBRIDS = ("banzhaf", "ig_jump", "ig_interpolated", *REFERENCES)  # these cannot be sampled
 NEEDED = ("kernel_shap", "integrated_gradients", "random")  # without these there are no figures
 
 
@@ -99,18 +100,30 @@ def affordable(
     """Methods and options that the pairs allow, and a remark where that is less than was asked for.
 
     Where a pair differs in more features than a lattice can have, Kernel SHAP is sampled as in the paper,
-    and there is neither a best order nor a mean over all orders. LIME's tabular form draws like the training rows.
+    and what needs all hybrids (the best order, the mean over all orders, …) is left out.
     """
     most = int(experiment.pairs.differing.max())
-    if "lime_tabular" in methods:
-        options = {"lime_tabular": {"background": experiment.split.x_train}, **options}
+    options = {**_own_options(experiment, methods), **options}
     options = {name: given for name, given in options.items() if name in methods}  # nobody has to name them all
     if most <= MAX_FEATURES:
         return methods, dict(options), ""
-    remaining = tuple(name for name in methods if name not in REFERENCES)
+    remaining = tuple(name for name in methods if name not in ALL_HYBRIDS)
     sampled = {**options, "kernel_shap": {"samples": SAMPLES, **options.get("kernel_shap", {})}}
-    remark = f"; a pair differs in {most} features: Kernel SHAP from {SAMPLES:,} samples, no best and mean orders"
-    return remaining, sampled, remark
+    gone = ", ".join(name for name in methods if name in ALL_HYBRIDS)
+    remark = f"; a pair differs in {most} features: Kernel SHAP from {SAMPLES:,} samples"
+    remark += f", no {gone}" if gone else ""
+    return remaining, {name: given for name, given in sampled.items() if name in remaining}, remark
+
+
+def _own_options(experiment: Experiment, methods: tuple[str, ...]) -> dict[str, Mapping[str, Any]]:
+    """What methods cannot do without: rows to draw like, and which features take two values."""
+    options: dict[str, Mapping[str, Any]] = {}
+    for name in methods:
+        if name == "lime_tabular":
+            options[name] = {"background": experiment.split.x_train}
+        if name in ("ig_jump", "ig_interpolated"):
+            options[name] = {"binary": [experiment.split.names.index(one) for one in experiment.split.binary]}
+    return options
 
 
 def recorded(name: str) -> Evidence | None:
