@@ -191,8 +191,8 @@ def test_bends_of_planted_losses(folder: Path) -> None:
     ]  # fmt: skip
     for name in roar.DATA:
         results.save(name, {"losses": pd.DataFrame(rows)}, {}, into=folder)
-    assert roar.bends("roar_cern", KS).mean() == pytest.approx(0, abs=0.01)
-    assert roar.bends("roar_cern", IG).mean() == pytest.approx(0.25, abs=0.01)
+    assert roar.bends("roar_cern_genuine", KS).mean() == pytest.approx(0, abs=0.01)
+    assert roar.bends("roar_cern_genuine", IG).mean() == pytest.approx(0.25, abs=0.01)
     verdicts = {claim.id: claim.finding().verdict for claim in roar.CLAIMS}
     assert verdicts["roar-straight"] == PART and verdicts["roar-ig-houses"] == HOLDS
     assert verdicts["roar-redundancy"] == CANNOT and verdicts["roar-comparable"] == NOT

@@ -157,7 +157,7 @@ def test_a_search_goes_on_where_it_stopped(events, tmp_path, monkeypatch):
     assert again["candidate"].unique().tolist() == [both["candidate"].iloc[0]]
 
     monkeypatch.setattr(variants_module, "FULL_ROWS", 200)
-    changed = forensics.variants(tmp_path / "a", "cern", pairs=4)
+    changed = variants_module.variants(tmp_path / "a", "cern", pairs=4)
     assert changed["change"].nunique() == 7
     same = changed.query("change == 'as it is'").drop(columns="change").reset_index(drop=True)
     first = numbers[numbers["candidate"] == both["candidate"].iloc[0]].drop(columns="candidate").reset_index(drop=True)

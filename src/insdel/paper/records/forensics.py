@@ -8,6 +8,7 @@ from typing import Any
 
 from insdel.paper.records.run import Desk, Recording, Run
 from insdel.paper.studies import forensics, learning_curve
+from insdel.paper.studies.forensics.changes import variants
 
 
 def _curve(parameters: Mapping[str, Any], desk: Desk) -> Recording:
@@ -27,7 +28,7 @@ def _search(name: str, parameters: Mapping[str, Any], desk: Desk) -> Recording:
         "candidates": candidates,
         "numbers": forensics.fingerprints(folder),
         "again": forensics.nearest(folder, name, parameters["nearest"], more),
-        "variants": forensics.variants(folder, name, more),
+        "variants": variants(folder, name, more),
     }
     return Recording(tables, _facts(forensics.events() if name == "cern" else forensics.houses()))
 

@@ -11,7 +11,6 @@ with the print. Said beforehand, and nowhere looked at in the search:
 from __future__ import annotations
 
 from insdel.paper.studies.forensics.candidates import SPACE, candidate, fingerprints, nearest, search, table, train
-from insdel.paper.studies.forensics.changes import variants
 from insdel.paper.studies.forensics.reading import JUDGES, STEERS, Reading, distances, print_of_paper
 from insdel.paper.studies.forensics.rows import FULL_ROWS, Rows, events, houses
 from insdel.paper.studies.forensics.tables import ACCURATE, beside_paper, effects, leaders, ranges, statements
@@ -19,5 +18,5 @@ from insdel.paper.studies.forensics.tables import ACCURATE, beside_paper, effect
 __all__ = [
     "ACCURATE", "FULL_ROWS", "JUDGES", "SPACE", "STEERS", "Reading", "Rows", "beside_paper", "candidate", "distances",
     "effects", "events", "fingerprints", "houses", "leaders", "nearest", "print_of_paper", "ranges", "search",
-    "statements", "table", "train", "variants",
+    "statements", "table", "train",
 ]  # fmt: skip
