@@ -172,8 +172,9 @@ def test_pairs_explained_together_are_explained_alike():
     together = estimate_shapley(f, x, reference, samples=90)
     for p in range(7):
         alone = estimate_shapley(f, x[p], reference[p], samples=90)
-        assert np.allclose(alone.values, together.values[p], atol=1e-9)
-        assert np.allclose(alone.error, together.error[p], atol=1e-9)
+        close = 1e-4 * alone.error  # priors are found in single precision
+        assert (np.abs(alone.values - together.values[p]) <= close).all()
+        assert (np.abs(alone.error - together.error[p]) <= close).all()
     assert np.all(together.values[4, :2] == 0) and np.all(together.error[4, :2] == 0)
     assert np.all(together.error[:, 2:] > 0)
 
