@@ -16,7 +16,7 @@ from insdel.book.chapters import Chapter, list_chapters
 
 PARTS = 50
 SLOW = {  # in range, but hours of work even at smoke sizes; what is tried instead
-    ("images", "step"): {1: 5000},
+    ("images", "step"): {1: 5000, 3: 4999},
     ("images", "network"): {"b0": None},  # its weights are a download
 }
 ABSENT = ["real", "cuda"]  # what a machine may not have
