@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -53,6 +54,14 @@ def test_a_long_comment_stands_above_and_a_long_list_on_several_lines() -> None:
     assert shown.source.splitlines()[2:] == ["names = ['b']", "seed = 7  # of all; at least 0"]
     assert "hide-input" in shown.metadata["tags"]
     assert shown.metadata["mystnb"]["code_prompt_show"] == "Parameters: names, seed"
+
+
+def test_a_comment_behind_the_parameter_before_is_that_ones() -> None:
+    source = "count = 3  # how many; 1 to 5\n# a rather long\n# story; at least 1\nrate = 2"
+    assert [p.comment for p in read_source(source).values()] == ["how many; 1 to 5", "a rather long story; at least 1"]
+    for chapter in list_chapters(ROOT):
+        comments = [p.comment for p in chapter.parameters().values()]
+        assert not [c for c, after in pairwise(comments) if c in after], chapter.name
 
 
 @pytest.mark.parametrize("source", ["a = f(1)  # x; at least 1", "import os", "a = b = 1  # x; at least 1",

@@ -74,21 +74,19 @@ def cell_source(text: str) -> str:
 def read_source(source: str) -> dict[str, Parameter]:
     """Return the parameters by name, from the source of a parameter cell."""
     tokens = tokenize.generate_tokens(StringIO(source).readline)
-    comments = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.string[:1] == "#"}
+    comments = {token.start: token.string.lstrip("# ") for token in tokens if token.string[:1] == "#"}
     parameters = [_parameter(node, _comment(node, comments)) for node in ast.parse(source).body]
     return {parameter.name: parameter for parameter in parameters}
 
 
-def _comment(node: ast.stmt, comments: Mapping[int, str]) -> str:
-    """What stands behind a statement, or on the lines right above it."""
-    last = node.end_lineno or node.lineno
-    if last in comments:
-        return comments[last]
+def _comment(node: ast.stmt, comments: Mapping[tuple[int, int], str]) -> str:
+    """What stands behind a statement, or on lines of its own right above it; comments by line and column."""
+    behind = [text for (line, _), text in comments.items() if line == node.end_lineno]
+    if behind:
+        return behind[0]
     above: list[str] = []
-    line = node.lineno - 1
-    while line in comments:
-        above.insert(0, comments[line])
-        line -= 1
+    while (line := node.lineno - 1 - len(above), 0) in comments:
+        above.insert(0, comments[line, 0])
     return " ".join(above)
 
 
