@@ -103,3 +103,12 @@ def test_the_names_of_mistakes_are_known() -> None:
     for _ in range(3):  # a class may extend one that extends it
         names |= {c.name for c in classes if {getattr(base, "id", "") for base in c.bases} & names}
     assert names == set(MISTAKES) - {"WeightsError"}
+
+
+@pytest.mark.parametrize("command", ["sync", "run 02", "book"])
+def test_a_chapter_that_cannot_be_read_is_named_with_its_line(tiny_book: Path, command: str) -> None:
+    source = tiny_book / "notebooks" / "02_draw.md"
+    source.write_text(source.read_text(encoding="utf-8") + "\n```{code-cell}\n---\na: b: c\n---\n1\n```\n")
+    answer = insdel(tiny_book, *command.split())
+    assert answer.returncode == 2 and "02_draw.md cannot be read as a notebook. Code cell" in answer.stderr
+    assert "Traceback" not in answer.stderr

@@ -115,6 +115,15 @@ def test_estimators_are_drawn_where_all_have_pairs() -> None:
     assert np.allclose(coverage, 0.95) and list(coverage.index) == [("events", "average"), ("events", "one-to-one")]
 
 
+def test_errors_of_ratios_are_the_jackknifes() -> None:
+    rows = [{"data": "cern", "policy": "average", "who": who, "budget": 64, "pair": pair, "error": error}
+            for who, errors in (("insdel", (1.0, 1.0, 1.0)), ("shap KernelExplainer", (2.0, 4.0, 9.0)))
+            for pair, error in enumerate(errors)]  # fmt: skip
+    without = np.log([6.5, 5.5, 3.0])  # the ratio with each pair left out
+    expected = np.sqrt(2 / 3 * ((without - without.mean()) ** 2).sum())
+    assert np.allclose(figures.estimator_ratio_errors(pd.DataFrame(rows)), expected)
+
+
 def test_enough_is_where_errors_stay_small() -> None:
     course = {"insdel": (0.2, 0.04, 0.01), "shap KernelExplainer": (0.03, 0.2, 0.04), "shapiq SVARM": (0.9, 0.8, 0.2)}
     table = pd.DataFrame([{"data": "cern", "policy": "average", "who": who, "budget": 64 * 2**k, "pair": 0, "error": e**2}

@@ -32,14 +32,18 @@ class Chapter:
         """Its label, by which other pages refer to it, and its title."""
         result = HEADING.search(self.source.read_text(encoding="utf-8"))
         if result is None:
-            raise ValueError(f"{self.source.name} needs a label and a title: `(label)=` and below it `# Title`.")
+            raise UserError(f"{self.source.name} needs a label and a title: `(label)=` and below it `# Title`.")
         return result[1], result[2]
 
     def read(self) -> Any:
         """Return the chapter as a notebook (nbformat 4) without outputs."""
         import jupytext
+        from jupytext.myst import MystMetadataParsingError
 
-        return jupytext.read(self.source, fmt="md:myst")
+        try:
+            return jupytext.read(self.source, fmt="md:myst")
+        except MystMetadataParsingError as error:
+            raise UserError(f"{self.source.name} cannot be read as a notebook. {error}") from error
 
     def parameters(self) -> dict[str, Parameter]:
         """Return its parameters by name."""

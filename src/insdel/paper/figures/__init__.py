@@ -23,6 +23,7 @@ from insdel.paper.figures.cost import (
     estimator_coverage,
     estimator_enough,
     estimator_errors,
+    estimator_ratio_errors,
     estimator_ratios,
     spend_areas,
     spend_shortfall,

@@ -71,9 +71,10 @@ def spend_shortfall(table: pd.DataFrame, titles: Mapping[str, str] | None = None
 RIVALS = {
     "insdel": ("insdel", "blue", "o-"),
     "shap KernelExplainer": ("shap, Kernel", "orange", "s-"),
-    "shapiq KernelSHAP, paired": ("shapiq, Kernel, paired", "green", "D-"),
-    "shapiq kADDSHAP, order 2, paired": ("shapiq, 2-additive, paired", "pink", "^-"),
-    "shapiq kADDSHAP, order 3, paired": ("shapiq, 3-additive, paired", "yellow", "v-"),
+    "shapiq LeverageSHAP": ("shapiq, LeverageSHAP", "green", "D-"),
+    "shapiq OddSHAP": ("shapiq, OddSHAP", "black", "P-"),
+    "shapiq PolySHAP, order 2, paired": ("shapiq, PolySHAP of order 2", "pink", "^-"),
+    "shapiq PolySHAP, order 3, paired": ("shapiq, PolySHAP of order 3", "yellow", "v-"),
 }
 WORST = 3.0  # relative squared errors beyond this say nothing but that a method failed
 
@@ -131,6 +132,13 @@ def estimator_ratios(table: pd.DataFrame) -> pd.DataFrame:
                     for own in (True, False))  # fmt: skip
     ratio = (others / ours).rename("ratio").reset_index()
     return _with_names(ratio.pivot_table("ratio", ["data", "policy"], "budget", sort=False))
+
+
+def estimator_ratio_errors(table: pd.DataFrame) -> pd.DataFrame:
+    """Standard errors of those ratios, relative to them: by the jackknife, each pair left out in turn."""
+    pairs = table["pair"].unique()
+    logs = [np.log(estimator_ratios(table[table["pair"] != left_out])) for left_out in pairs]
+    return pd.DataFrame(np.sqrt(len(pairs) - 1) * np.std(logs, axis=0), logs[0].index, logs[0].columns)
 
 
 def estimator_coverage(table: pd.DataFrame) -> pd.DataFrame:
