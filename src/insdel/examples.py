@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from insdel.errors import UserError
+
 
 class Example(NamedTuple):
     """A function with a pair of points: `f, x, reference, names = house()`.
@@ -67,7 +69,7 @@ def game(dividends: Mapping[Iterable[int], float], n: int | None = None) -> Exam
     largest = max(members, default=0)
     n = largest if n is None else n
     if n < 1 or largest > n or min(members, default=1) < 1:
-        raise ValueError(
+        raise UserError(
             f"a game needs features from 1, …, n with n ≥ 1; found n = {n}, features {sorted(set(members))}. "
             "Count features from 1, and pass n if the last ones are in no set."
         )

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from insdel.errors import UserError
+
 REFERENCES = ("best", "expected")  # rows that no attribution method can win against
 Number = tuple[float, float]  # value and standard error
 DRAWS = 2000  # of a bootstrap
@@ -63,7 +65,7 @@ def standard_error(values: Any, x_id: Any, reference_id: Any = None) -> Any:
     table = np.asarray(values, dtype=float)
     ends = Ends(np.asarray(x_id), None if reference_id is None else np.asarray(reference_id))
     if len(table) != len(ends):
-        raise ValueError(f"standard_error needs an x_id for each of the {len(table)} values; found {len(ends)}.")
+        raise UserError(f"standard_error needs an x_id for each of the {len(table)} values; found {len(ends)}.")
     error = ends.error(table.reshape(len(table), -1))
     return float(error[0]) if table.ndim == 1 else error.reshape(table.shape[1:])
 
@@ -81,7 +83,7 @@ class Ends:
 
     def __post_init__(self) -> None:
         if self.x_id is not None and self.reference_id is not None and len(self.x_id) != len(self.reference_id):
-            raise ValueError(
+            raise UserError(
                 f"each pair needs an x_id and a reference_id; found {len(self.x_id)} and {len(self.reference_id)}."
             )
 

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from insdel.course.exercises import gradients, measure, orders, parts, walk
 from insdel.course.exercises.base import CHAPTERS, REGISTERED, Exercise
 from insdel.course.grading import NotYet, Verdict, judge
+from insdel.errors import UserError
 
 TOPICS = {
     "walk": "Walks, orders, areas",
@@ -34,7 +35,7 @@ def find(name: str) -> Exercise:
     if name not in EXERCISES:
         near = get_close_matches(name, EXERCISES, n=1)
         guess = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"there is no exercise {name!r}.{guess} The exercises are: {', '.join(EXERCISES)}.")
+        raise UserError(f"there is no exercise {name!r}.{guess} The exercises are: {', '.join(EXERCISES)}.")
     return EXERCISES[name]
 
 
@@ -60,7 +61,7 @@ def draw(name: str, answer: Any) -> Figure:
     """Draw an answer, once it is right, the way the expected figure was drawn."""
     exercise = find(name)
     if exercise.figure is None:
-        raise ValueError(f"the exercise {name!r} has no figure.")
+        raise UserError(f"the exercise {name!r} has no figure.")
     verdict = look(name, answer)
     if not verdict:
         raise NotYet(verdict.text)

@@ -172,7 +172,7 @@ def bench_ratios(table: pd.DataFrame) -> Figure:
     table : the record `bench`
     """
     raced = table[table["ratio"].notna()]
-    tasks = dict(list(raced.groupby("task", sort=False)))
+    tasks = {task: rows for task, rows in raced.groupby("task", sort=False) if len(rows) > 1}
     heights = [len(rows) for rows in tasks.values()]
     figure, axes = plt.subplots(len(tasks), 1, figsize=(8.0, 0.32 * sum(heights) + 0.8 * len(tasks)), sharex=True,
                                 squeeze=False, height_ratios=heights)  # fmt: skip

@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from insdel.errors import UserError
 from insdel.paper import printed as paper
 
 LIMIT = 0.05
@@ -33,7 +34,7 @@ def printed(reading: str = "as printed") -> pd.DataFrame:
     """The paper's table: one row per reference, columns deletion and insertion, in either reading."""
     table = paper.table("albatross").set_index("reference")[list(MODES)]
     if reading not in READINGS:
-        raise ValueError(f"reading must be one of {', '.join(READINGS)}, but it is {reading!r}.")
+        raise UserError(f"reading must be one of {', '.join(READINGS)}, but it is {reading!r}.")
     return table if reading == "as printed" else table.set_axis(MODES[::-1], axis=1)[list(MODES)]
 
 
