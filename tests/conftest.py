@@ -8,10 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from filelock import FileLock
+
+from insdel.book.doctor import find_browser
 
 ROOT = Path(__file__).resolve().parents[1]
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -230,3 +233,16 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[torch.device]:
 
     with pretended_cuda() as device:
         yield device
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    command = find_browser()
+    if command is None:
+        pytest.skip("no Chromium on this machine: pages and slides are not looked at in a browser")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=shutil.which(command), args=["--no-sandbox"])
+        yield chromium
+        chromium.close()

@@ -13,7 +13,7 @@ from conftest import ROOT
 from insdel.book.chapters import toc_files
 
 pytestmark = pytest.mark.browser
-address, browser, open_page = test_browser.address, test_browser.browser, test_browser.open_page
+address, open_page = test_browser.address, test_browser.open_page
 PLAY = "notebooks/22_beat_shapley.html"
 PAGES = [test_browser.HOME, test_browser.CHAPTER, "book/claims.html", PLAY]
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))

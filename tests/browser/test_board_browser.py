@@ -21,7 +21,7 @@ import insdel
 from insdel.examples import game, price
 
 pytestmark = pytest.mark.browser
-address, browser = test_browser.address, test_browser.browser
+address = test_browser.address
 PLAY = "notebooks/22_beat_shapley.html"
 CARDS, GAME = '.play[data-play="order"]', '.play[data-play="game"]'
 LOADING, PATIENCE = 120_000, 30_000  # milliseconds for a page with its mathematics, and for the answer to an action

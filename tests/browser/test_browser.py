@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -14,7 +13,6 @@ import pytest
 from conftest import ROOT
 
 from insdel.book.chapters import list_chapters
-from insdel.book.doctor import find_browser
 
 pytestmark = pytest.mark.browser
 HOME = "book/index.html"
@@ -32,19 +30,6 @@ def address(real_book: Path) -> Iterator[str]:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    command = find_browser()
-    if command is None:
-        pytest.skip("no Chromium on this machine: pages are not looked at in a browser")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=shutil.which(command), args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from test_browser import address, browser, open_page  # noqa: F401  fixtures
+from test_browser import address, open_page  # noqa: F401  fixtures
 
 from insdel.book.pages.claims import chapters
 from insdel.paper.claims import CLAIMS, stated

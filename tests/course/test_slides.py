@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,6 @@ from docutils import nodes
 from insdel.book import slides
 from insdel.book.build import BuildError
 from insdel.book.chapters import by_label
-from insdel.book.doctor import find_browser
 from insdel.course import lectures
 from insdel.course.lectures import Lecture, Slide
 from insdel.errors import UserError
@@ -254,19 +251,6 @@ def test_a_deck_takes_slides_and_numbers_from_several_chapters(
     with pytest.raises(BuildError, match="03_both: there is no table at 'add-part'"):
         slides.build_slides(tiny_book, tmp_path / "slides", None, "smoke", say=lambda _: None)
     assert page.is_file(), "the old slides are left"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    command = find_browser()
-    if command is None:
-        pytest.skip("no Chromium on this machine: slides are not looked at in a browser")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=shutil.which(command), args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 # what reaches beyond the frame, or into the line with the chapter, on the slide that is shown
