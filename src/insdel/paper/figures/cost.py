@@ -181,7 +181,7 @@ def bench_ratios(table: pd.DataFrame) -> Figure:
         _ratio_bars(panel, rows.iloc[::-1])
         panel.set_title(task, fontsize="medium", loc="left")
     axes[0, 0].set_xscale("log")
-    axes[0, 0].set_xlim(raced["ratio"].min() / 1.6, raced["ratio"].max() * 2.5)
+    axes[0, 0].set_xlim(raced["ratio"].min() / 2.2, raced["ratio"].max() * 2.5)
     axes[-1, 0].xaxis.set_major_formatter("{x:g}")
     axes[-1, 0].set_xlabel("time, in units of insdel's")
     return figure
