@@ -183,7 +183,8 @@ def correlation(a: Any, b: Any, ends: Ends | None = None) -> Number:
     """Pearson's correlation of (m,) values, and its standard error by the jackknife over points.
 
     Each point is left out once, with all pairs that contain it. A pair goes with either of its points, so what both
-    directions of it change when they alone are left out is taken off again, as in `standard_error`.
+    directions of it change when they alone are left out is taken off again, as in `standard_error`. NaN if a point
+    is in all pairs but one, or in all.
     """
     x, y = (np.asarray(part, dtype=float) - np.mean(part) for part in (a, b))
     sums = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
@@ -195,7 +196,7 @@ def correlation(a: Any, b: Any, ends: Ends | None = None) -> Number:
     if len(places) == 2:
         variance = _left_out(places, sums, value) - _left_out([np.where(places[1] >= 0, unordered, -1)], sums, value)
     least = max(pairs, _left_out([np.arange(len(x))], sums, value))
-    return value, math.sqrt(variance if variance > 1e-9 * least else least)
+    return value, math.sqrt(least if variance <= 1e-9 * least else variance)
 
 
 def _left_out(places: Sequence[np.ndarray], sums: np.ndarray, value: float) -> float:
@@ -212,7 +213,9 @@ def _left_out(places: Sequence[np.ndarray], sums: np.ndarray, value: float) -> f
 def _correlation(sums: np.ndarray) -> np.ndarray:
     """Correlation from (groups, 6) sums of 1, x, y, x², y², xy."""
     m, x, y, xx, yy, xy = sums.T
-    return (xy - x * y / m) / np.sqrt((xx - x * x / m) * (yy - y * y / m))
+    m = np.where(m > 1.5, m, np.nan)  # fewer than two pairs have none
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (xy - x * y / m) / np.sqrt((xx - x * x / m) * (yy - y * y / m))
 
 
 def holm(margins: Any, level: float = 0.05) -> np.ndarray:

@@ -136,6 +136,14 @@ def test_correlation_has_the_textbook_error_and_counts_both_directions_once() ->
     assert stats.correlation(x, y, Ends(left, right)) == pytest.approx((r, se), rel=1e-3)
 
 
+@pytest.mark.filterwarnings("error")
+def test_correlation_error_is_unknown_if_a_point_is_in_nearly_all_pairs() -> None:
+    x, y = np.random.default_rng(3).normal(size=(2, 5))
+    value, se = stats.correlation(x, y, Ends(np.array([0, 0, 0, 0, 5]), np.array([1, 2, 3, 4, 6])))
+    assert np.isfinite(value) and np.isnan(se)  # without point 0 there is one pair left
+    assert np.isnan(stats.correlation(x[:2], y[:2])[1])
+
+
 def test_correlation_error_is_the_spread_of_redrawn_samples() -> None:
     rng, found, errors, naive = np.random.default_rng(3), [], [], []
     for _ in range(250):
