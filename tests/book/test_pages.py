@@ -83,6 +83,15 @@ def test_loaded_files_exist(real_book: Path) -> None:
     assert not missing
 
 
+def test_figures_of_several_panels_are_wide(real_book: Path) -> None:
+    """A phone would shrink them until nothing can be read; marked as wide they scroll."""
+    for path in (real_book / "notebooks").glob("*.html"):
+        for image in soup(path).select("figure img:not(.wide)"):
+            drawing = (path.parent / str(image["src"])).read_text(encoding="utf-8")
+            width, panels = re.search(r'width="([\d.]+)pt"', drawing), drawing.count('id="axes_')
+            assert width is None or float(width[1]) < 600 or panels < 2, (path.name, image["alt"])
+
+
 def test_no_dead_link_or_anchor(real_book: Path) -> None:
     dead = []
     for path in pages(real_book):
