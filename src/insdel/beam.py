@@ -21,7 +21,7 @@ import torch
 
 from insdel.attribution.coalitions import Group, coalition_values
 from insdel.curves import check_mode
-from insdel.errors import UserError
+from insdel.errors import UserError, whole
 from insdel.evaluate import Array, Model, Pairs, Points
 from insdel.lattice import LATTICE_MODES
 
@@ -148,7 +148,7 @@ def beam_order(
     chunk : rows per call of f
     """
     pairs = Pairs.of(x, reference)
-    if not pairs.single or width < 1:
+    if not pairs.single or whole("width", width) < 1:
         raise UserError(f"beam_order needs one pair of (n,) points and a width of at least 1; width is {width}.")
     search = Search(f, pairs, check_mode(mode, LATTICE_MODES), chunk)
     d, unchanged, promised = len(search.players), len(search.unchanged), -np.inf

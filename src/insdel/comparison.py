@@ -17,7 +17,7 @@ from insdel.attribution.registry import resolve
 from insdel.beam import beam_order
 from insdel.cluster import on_cluster, packed, unpacked
 from insdel.curves import MODES, abc, auc, check_mode, curve, order
-from insdel.errors import UserError
+from insdel.errors import UserError, whole
 from insdel.evaluate import Model, Pairs, Points, check_fitted_names, feature_names, progress_off
 from insdel.identity import identity
 from insdel.lattice import MAX_FEATURES, Lattice, lattices
@@ -115,9 +115,9 @@ def _arrays(x: Points, reference: Points) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _positive(chunk: int) -> int:
-    if chunk < 1:
+    if whole("chunk", chunk) < 1:
         raise UserError(f"chunk must be at least 1 pair, but it is {chunk}.")
-    return chunk
+    return whole("chunk", chunk)
 
 
 def _here(chunks: list[Chunk]) -> Iterator[tuple[Chunk, pd.DataFrame]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+from typing import Any
+
 
 class UserError(ValueError):
     """Something that was passed in cannot be used; the message says what can."""
@@ -13,3 +16,11 @@ class UserTypeError(UserError, TypeError):
 
 class RunError(RuntimeError):
     """What ran on the caller's behalf failed (a chapter, a page, a solution); the message says where and why."""
+
+
+def whole(name: str, value: Any) -> int:
+    """Return a whole number as Python's own, NumPy's included; refuse anything else, 50.0 too."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise UserError(f"{name} must be a whole number, but it is {value!r}.") from None

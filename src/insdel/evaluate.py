@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from insdel.errors import UserError, UserTypeError
+from insdel.errors import UserError, UserTypeError, whole
 
 Array = np.ndarray | Tensor
 Points = ArrayLike | Tensor  # what users may pass: arrays, tensors, lists, data frames
@@ -34,7 +34,10 @@ CHUNK_ROWS = {"cpu": 2**13, "cuda": 2**17}  # CPU caches like small batches, GPU
 
 def as_array(values: Points, name: str) -> Array:
     """Return `values` as a tensor or an array; refuse NaN, infinity and numbers that would be cut."""
-    array = values.detach() if isinstance(values, Tensor) else np.asarray(values)
+    try:
+        array = values.detach() if isinstance(values, Tensor) else np.asarray(values)
+    except ValueError as error:
+        raise UserError(f"{name} must be an array, all of its rows equally long; NumPy found: {error}") from error
     _check_kind(values, array, name)
     if isinstance(array, np.ndarray) and array.dtype.kind not in "fO":
         return array
@@ -437,9 +440,9 @@ def check_fitted_names(f: Model, names: list[Any] | None) -> None:
 def chunk_rows(n: int, device: torch.device, chunk: int | None = None, width: int = 1) -> int:
     """Rows of n features that are evaluated together: `chunk` if given, else what fits device and layers."""
     if chunk is not None:
-        if chunk < 1:
+        if whole("chunk", chunk) < 1:
             raise UserError(f"chunk must be at least 1 row, but it is {chunk}.")
-        return chunk
+        return whole("chunk", chunk)
     limits = (table.get(device.type, table["cpu"]) for table in (CHUNK_ROWS, WIDTH_ELEMENTS))
     rows, numbers = limits
     return max(1, min(rows, CHUNK_ELEMENTS // n, numbers // width))

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from insdel.curves import abc, check_mode, check_order
-from insdel.errors import UserError
+from insdel.errors import UserError, whole
 from insdel.evaluate import (
     Array,
     BatchModel,
@@ -35,6 +35,7 @@ from insdel.evaluate import (
     to_tensor,
 )
 from insdel.fold import Fold
+from insdel.seeds import check_seed
 
 MAX_FEATURES = 20
 LARGEST = 40  # players whose lattice nobody can hold: 2**40 values are 8 TiB
@@ -183,8 +184,9 @@ class Lattice:
 
     def random_areas(self, orders: int, seed: int | list[int] = 0) -> dict[str, Tensor]:
         """ABC of uniformly random orders, mode → (orders,) float64; the same orders for all three modes."""
-        if orders < 1:
+        if whole("orders", orders) < 1:
             raise UserError(f"orders must be at least 1, but it is {orders}.")
+        check_seed(seed)
         bits = np.zeros(self.n, dtype=np.int64)
         bits[list(self.players)] = 1 << np.arange(self.d)
         steps = np.random.default_rng(seed).permuted(np.tile(bits, (orders, 1)), axis=1)

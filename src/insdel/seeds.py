@@ -21,13 +21,21 @@ def pair_seeds(seed: Seed, pairs: int | Sequence[int] | np.ndarray) -> np.ndarra
     pairs : how many pairs there are, or the number of each in the table that they are part of
     """
     numbers = np.arange(pairs) if isinstance(pairs, int) else np.asarray(pairs, dtype=np.int64)
-    given = np.asarray(seed)
-    if given.dtype.kind not in "iu" or (given < 0).any() or given.ndim not in (0, 2):
-        raise UserError(f"seed must be a whole number of at least 0, or a row of them for each pair; found {seed!r}.")
+    given = check_seed(seed)
+    if given.ndim == 1:
+        raise UserError(f"seed must be one number, or a row of them for each pair; found {seed!r}.")
     if given.ndim == 0:
         return np.stack([np.full(len(numbers), given), numbers], axis=1)
     if len(given) != len(numbers):
         raise UserError(f"seed has {len(given)} rows for {len(numbers)} pairs: one for each is needed.")
+    return given
+
+
+def check_seed(seed: Seed) -> np.ndarray:
+    """Return seeds as an array of whole numbers, or say what they must be."""
+    given = np.asarray(seed)
+    if given.dtype.kind not in "iu" or (given < 0).any() or given.ndim > 2:
+        raise UserError(f"seed must be a whole number of at least 0 and below 2⁶⁴, or rows of them; found {seed!r}.")
     return given
 
 

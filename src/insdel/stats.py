@@ -63,6 +63,8 @@ def standard_error(values: Any, x_id: Any, reference_id: Any = None) -> Any:
     A number, or (k,); NaN for a single pair
     """
     table = np.asarray(values, dtype=float)
+    if not table.size:
+        raise UserError("standard_error needs at least one value; found none.")
     ends = Ends(np.asarray(x_id), None if reference_id is None else np.asarray(reference_id))
     if len(table) != len(ends):
         raise UserError(f"standard_error needs an x_id for each of the {len(table)} values; found {len(ends)}.")
@@ -86,6 +88,9 @@ class Ends:
             raise UserError(
                 f"each pair needs an x_id and a reference_id; found {len(self.x_id)} and {len(self.reference_id)}."
             )
+        for name, points in (("x_id", self.x_id), ("reference_id", self.reference_id)):
+            if points is not None and pd.isna(points).any():
+                raise UserError(f"each pair needs to know its points, but {name} has missing values. Leave them out.")
 
     @classmethod
     def of(cls, pairs: Any, numbers: Any = None) -> Ends:
@@ -99,11 +104,12 @@ class Ends:
         if pairs is None:
             return cls()
         if isinstance(pairs, pd.DataFrame):
+            check_columns(pairs, ["row", "reference_row"], "the table of pairs")
             frame = pairs.set_index("pair") if "pair" in pairs else pairs
-            frame = frame if numbers is None else frame.loc[numbers]
+            frame = frame if numbers is None else frame.loc[_each_once(frame.index, numbers)]
             x_id, reference_id = frame["row"].to_numpy(), frame["reference_row"].to_numpy()
             return cls(x_id, None if (reference_id < 0).all() else reference_id)
-        choice = slice(None) if numbers is None else np.asarray(numbers)
+        choice = slice(None) if numbers is None else _each_once(pd.RangeIndex(len(pairs.index)), numbers)
         partner = pairs.reference_index
         return cls(np.asarray(pairs.index)[choice], None if partner is None else np.asarray(partner)[choice])
 
@@ -295,6 +301,9 @@ def summary(
     DataFrame: mode, method, mean, se, low, high, pairs, wins, median. `wins` is the share of pairs in which no other
     attribution method has a larger value ("best" and "expected" do not take part); missing for differences
     """
+    check_columns(table, ["pair", "method", "mode", value], "the table")
+    if table.duplicated(["pair", "method", "mode"]).any():
+        raise UserError("summary needs each method once for each pair and mode; found some twice. Number pairs anew.")
     parts = []
     for mode, rows in table.groupby("mode", sort=False):
         wide = rows.pivot_table(index="pair", columns="method", values=value)[list(dict.fromkeys(rows["method"]))]
@@ -307,6 +316,23 @@ def summary(
         parts.append(_describe(wide, ends, bootstrap, level, seed).assign(mode=mode, wins=wins))
     columns = ["mode", "method", "mean", "se", "low", "high", "pairs", "wins", "median"]
     return pd.concat(parts).reset_index(names="method")[columns]
+
+
+def check_columns(table: pd.DataFrame, needed: Sequence[str], what: str) -> None:
+    """Refuse a table without rows, or without one of these columns."""
+    missing = [name for name in needed if name not in table]
+    if missing or not len(table):
+        kinds = ", ".join(map(str, table.columns)) or "none"
+        raise UserError(f"{what} needs rows and the columns {', '.join(needed)}; found {len(table)} rows of {kinds}.")
+
+
+def _each_once(known: pd.Index, numbers: Any) -> np.ndarray:
+    """Return these numbers of pairs, if each of them is known, and as one pair."""
+    unknown = [number for number in numbers if number not in known]
+    if unknown or not known.is_unique:
+        found = f"no pair {unknown[0]}" if unknown else f"pair {known[known.duplicated()][0]} twice"
+        raise UserError(f"the pairs must be those of the table, each once; found {found} among {len(known)}.")
+    return np.asarray(numbers)
 
 
 def _describe(wide: pd.DataFrame, ends: Ends, bootstrap: int, level: float, seed: int) -> pd.DataFrame:

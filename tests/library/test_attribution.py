@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import GradientBoostingRegressor
 
 import insdel
-from insdel import METHODS, Lattice, explain
+from insdel import METHODS, Lattice, UserError, explain
 from insdel.attribution import completeness
 
 W = np.array([3.0, -1.0, 2.0, 0.5, -4.0, 1.5])
@@ -364,3 +364,20 @@ def test_float32_models_and_integer_points():
         options = {"binary": [0, 1]} if "binary" in METHODS[method].options else {}
         assert explain(method, f, x, reference, **options).shape == (1, 4)
     assert np.abs(completeness(f, x, reference, explain("kernel_shap", f, x, reference))).max() < 1e-6
+
+
+COUNTS = [(name, option) for name, method in METHODS.items() for option in method.options
+          if option in ("samples", "steps", "permutations", "chunk", "max_features")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "option"), COUNTS)
+def test_counts_are_whole_numbers_of_any_kind(name: str, option: str) -> None:
+    f = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+    x, reference = np.random.default_rng(0).normal(size=(2, 2, 4)).astype(np.float32)
+    needed = {"binary": [3]} if "binary" in METHODS[name].options else {}
+    needed |= {"background": x} if name == "lime_tabular" else {}
+    plain, numpys = (explain(name, f, x, reference, **needed, **{option: n}) for n in (12, np.int64(12)))
+    assert np.array_equal(plain, numpys)
+    for wrong in (12.0, "12", [12]):
+        with pytest.raises(UserError, match=f"{option} must be a whole number, but it is"):
+            explain(name, f, x, reference, **needed, **{option: wrong})

@@ -232,6 +232,7 @@ def test_no_pairs_are_refused_in_one_sentence(call, reference):
 @pytest.mark.parametrize(
     ("bad", "named"),
     [
+        ([[1.0, 2.0], [3.0]], "rows equally long"),
         (X + 1j, "complex numbers"),
         (torch.tensor(X + 1j), "complex numbers"),
         (np.ma.masked_greater(X, 0), "masked array"),

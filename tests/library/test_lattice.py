@@ -278,3 +278,12 @@ def test_seventy_players_are_refused_whatever_the_limit():
     ):
         with pytest.raises(ValueError, match=r"differs in 70 features.*the limit is 2\*\*40"):
             call()
+
+
+@pytest.mark.parametrize(("orders", "seed", "said"), [(2.0, 0, "orders must be a whole"), ("2", 0, "orders must be a whole"),
+                                                      (0, 0, "at least 1"), (2, -1, "seed must be"), (2, 1.5, "seed must be"),
+                                                      (2, 2**64, "below 2⁶⁴"), (2, None, "seed must be")])  # fmt: skip
+def test_random_orders_need_a_number_and_a_seed(orders: object, seed: object, said: str) -> None:
+    lattice = insdel.Lattice.evaluate(lambda z: z.sum(axis=1), np.zeros(3), np.ones(3))
+    with pytest.raises(insdel.UserError, match=said):
+        lattice.random_abc(orders, seed)

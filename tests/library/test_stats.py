@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import insdel
-from insdel import policies, stats, summary
+from insdel import UserError, policies, stats, summary
 from insdel.stats import Ends, naive_error, standard_error
 
 
@@ -213,3 +213,30 @@ def test_holm_judges_all_at_once() -> None:
     assert stats.holm([]).tolist() == []
     noise = np.random.default_rng(0).normal(size=(2000, 20))
     assert np.mean([stats.holm(row).any() for row in noise]) == pytest.approx(0.05, abs=0.015)
+
+
+SMALL = pd.DataFrame({"pair": [0, 1], "method": "a", "mode": "insertion", "abc_per_feature": [1.0, 2.0]})
+
+
+@pytest.mark.parametrize(
+    ("table", "pairs", "said"),
+    [
+        (SMALL[:0], None, "needs rows"),
+        (SMALL.drop(columns="abc_per_feature"), None, "needs rows and the columns pair, method, mode, abc_per_feature"),
+        (pd.concat([SMALL, SMALL]), None, "some twice"),  # as when two comparisons are put together
+        (SMALL, pd.DataFrame({"pair": [0], "row": [1], "reference_row": [2]}), "no pair 1 among 1"),
+        (SMALL, pd.DataFrame({"pair": [0, 1, 1], "row": [1, 2, 3], "reference_row": [4, 5, 6]}), "pair 1 twice"),
+        (SMALL, pd.DataFrame({"pair": [0, 1], "row": [1, 2]}), "columns row, reference_row"),
+        (SMALL, pd.DataFrame({"row": [1, np.nan], "reference_row": [4, 5]}), "x_id has missing values"),
+    ],
+)
+def test_a_summary_of_what_does_not_fit_is_refused(table: pd.DataFrame, pairs: pd.DataFrame, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        stats.summary(table, pairs)
+
+
+def test_standard_errors_need_values_and_points() -> None:
+    with pytest.raises(UserError, match="at least one value"):
+        stats.standard_error([], [], [])
+    with pytest.raises(UserError, match="missing values"):
+        stats.standard_error([1.0, 2.0], [1, np.nan], [3, 4])

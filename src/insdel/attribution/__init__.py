@@ -65,7 +65,7 @@ def explain(method: str, f: Model, x: Points, reference: Points, **options: Any)
     (n,) or (pairs, n) float64: A_j, the effect of changing x_j to x′_j. `insdel.order` ranks them.
     """
     choice = find(method, METHODS)
-    check_options(method, choice, options)
+    options = check_options(method, choice, options)
     pairs = Pairs.of(x, reference)
     check_fitted_names(f, pairs.names)
     return pairs.restore(choice.run(f, pairs, **resolve(options, x, pairs.n)))

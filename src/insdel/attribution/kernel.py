@@ -16,7 +16,7 @@ from torch import Tensor
 from insdel.attribution.coalitions import Group, choose, coalition_values, count_of_size, draw_subsets, groups
 from insdel.attribution.exact import shapley
 from insdel.attribution.odd import LARGEST, Odd, odd_subsets
-from insdel.errors import UserError
+from insdel.errors import UserError, whole
 from insdel.evaluate import Array, Model, Pairs, Points, float64
 from insdel.lattice import MAX_FEATURES
 from insdel.seeds import Seed, pair_seeds
@@ -67,7 +67,7 @@ def estimate_shapley(
     samples : evaluations of f per pair, at least 2d + 2 for d differing features; with 2ᵈ or more all is exact
     """
     pairs = Pairs.of(x, reference)
-    values, error = _estimate(f, pairs, samples, seed, chunk, False)
+    values, error = _estimate(f, pairs, whole("samples", samples), seed, chunk, False)
     return Estimate(pairs.restore(values), pairs.restore(error))
 
 

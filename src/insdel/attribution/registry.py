@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from insdel.errors import UserError, UserTypeError
+from insdel.errors import UserError, UserTypeError, whole
 from insdel.evaluate import aligned, feature_names
 
 
@@ -54,13 +54,18 @@ def find(method: str, methods: Mapping[str, Method]) -> Method:
     return methods[method]
 
 
-def check_options(name: str, method: Method, options: Mapping[str, Any]) -> None:
-    """Refuse options that the method does not have."""
+WHOLE = ("samples", "steps", "permutations", "max_features", "chunk")  # options that count something
+
+
+def check_options(name: str, method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Refuse options that the method does not have, and counts that are not whole; return the others."""
     known = list(method.options)
     for option in options:
         if option not in known:
             hint = _nearest(option, known)
             raise UserTypeError(f"{name} has no option {option!r}.{hint} Its options: {', '.join(known)}.")
+    counts = {k: v for k, v in options.items() if k in WHOLE and (v is not None or method.options[k] is not None)}
+    return {**options, **{option: whole(option, value) for option, value in counts.items()}}
 
 
 def resolve(options: Mapping[str, Any], x: Any, n: int) -> dict[str, Any]:
