@@ -253,7 +253,7 @@ def lattices(
     pairs = Pairs.of(X, R)
     differing = pairs.differing()
     d = differing.sum(dim=1)
-    _check_size(d, max_features)
+    _check_size(d, whole("max_features", max_features))
     fold = Fold.of(f) if chunk is None else None
     if fold is not None and fold.pays(int(d.max())):
         return _folded_lattices(fold, pairs, differing, progress)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from insdel.errors import UserError
+from insdel.errors import UserError, whole
 from insdel.evaluate import (
     Array,
     Model,
@@ -25,6 +25,7 @@ from insdel.evaluate import (
     same_fields,
     to_tensor,
 )
+from insdel.seeds import check_seed
 
 CHUNK_NUMBERS = 2**20  # distances computed at a time: 8 MiB
 
@@ -56,7 +57,7 @@ class Pairs:
         """The first pairs only; all of them for None."""
         if count is None:
             return self
-        if count < 1:
+        if whole("the number of pairs", count) < 1:
             raise UserError(f"the number of pairs needs to be at least 1; found {count}.")
         partners = None if self.reference_index is None else self.reference_index[:count]
         ends = (self.x[:count], self.reference[:count], self.index[:count], partners, self.differing[:count])
@@ -113,6 +114,7 @@ def one_to_one(points: Points, seed: int = 0) -> Pairs:
     seed : decides the pairing
     """
     rows = _rows(points)
+    check_seed(seed)
     shuffled = np.random.default_rng(seed).permutation(len(rows))
     even = len(rows) - len(rows) % 2
     left, right = shuffled[:even:2], shuffled[1:even:2]
@@ -160,10 +162,10 @@ def _needed(n: int, at_least: int | None, all_differ: bool, nearest: int) -> int
             f"the counterfactual policy needs either at_least=k or all_differ=True; "
             f"found at_least={at_least} and all_differ={all_differ}."
         )
-    needed = n if at_least is None else at_least
+    needed = n if at_least is None else whole("at_least", at_least)
     if not 1 <= needed <= n:
         raise UserError(f"at_least needs a number between 1 and the {n} features; found {needed}.")
-    if nearest < 1:
+    if whole("nearest", nearest) < 1:
         raise UserError(f"nearest needs at least 1 candidate; found {nearest}.")
     return needed
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from insdel.errors import UserError
+from insdel.errors import UserError, UserTypeError, whole
+from insdel.seeds import check_seed
 
 REFERENCES = ("best", "expected")  # rows that no attribution method can win against
 Number = tuple[float, float]  # value and standard error
@@ -302,11 +303,17 @@ def summary(
     attribution method has a larger value ("best" and "expected" do not take part); missing for differences
     """
     check_columns(table, ["pair", "method", "mode", value], "the table")
+    check_seed(seed)
+    if not 0 < level < 1 or whole("bootstrap", bootstrap) < 0:
+        raise UserError(f"level must lie between 0 and 1, bootstrap be 0 or more draws; found {level} and {bootstrap}.")
+    if any(isinstance(couple, str) or len(couple) != 2 for couple in differences):
+        raise UserError(f"differences must be pairs of methods, [(a, b), …]; found {differences!r}.")
     if table.duplicated(["pair", "method", "mode"]).any():
         raise UserError("summary needs each method once for each pair and mode; found some twice. Number pairs anew.")
     parts = []
     for mode, rows in table.groupby("mode", sort=False):
-        wide = rows.pivot_table(index="pair", columns="method", values=value)[list(dict.fromkeys(rows["method"]))]
+        wide = rows.pivot_table(index="pair", columns="method", values=value, dropna=False)
+        wide = wide[list(dict.fromkeys(rows["method"]))]
         rivals = wide.drop(columns=list(REFERENCES), errors="ignore")
         wins = rivals.eq(rivals.max(axis=1), axis=0).mean()
         for a, b in differences:
@@ -320,6 +327,8 @@ def summary(
 
 def check_columns(table: pd.DataFrame, needed: Sequence[str], what: str) -> None:
     """Refuse a table without rows, or without one of these columns."""
+    if not isinstance(table, pd.DataFrame):
+        raise UserTypeError(f"{what} must be a data frame, as from insdel.compare; found {type(table).__name__}.")
     missing = [name for name in needed if name not in table]
     if missing or not len(table):
         kinds = ", ".join(map(str, table.columns)) or "none"

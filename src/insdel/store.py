@@ -30,6 +30,8 @@ class Store:
         self.folder = Path(folder) if folder is not None else None
         self.identity: dict[str, Any] = {}
         if self.folder is not None:
+            if self.folder.exists() and not self.folder.is_dir():
+                raise UserError(f"a checkpoint needs a folder, but {self.folder} is a file. Name another.")
             self.folder.mkdir(parents=True, exist_ok=True)
             self.identity = identity()
             self._claim(self.folder)

@@ -381,3 +381,8 @@ def test_counts_are_whole_numbers_of_any_kind(name: str, option: str) -> None:
     for wrong in (12.0, "12", [12]):
         with pytest.raises(UserError, match=f"{option} must be a whole number, but it is"):
             explain(name, f, x, reference, **needed, **{option: wrong})
+
+
+def test_completeness_of_other_shapes_is_refused() -> None:
+    with pytest.raises(UserError, match=r"must have shape \(1, 3\); found \(2,\)"):
+        completeness(lambda z: z.sum(axis=1), np.zeros(3), np.ones(3), [1.0, 2.0])

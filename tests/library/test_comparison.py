@@ -338,3 +338,10 @@ def test_bad_requests_are_refused(change, message):
     arguments = {"f": network(), "x": X, "reference": R, "methods": ["random"]}
     with pytest.raises(ValueError, match=message):
         insdel.compare(**arguments | change)
+
+
+def test_a_file_is_no_checkpoint_folder(tmp_path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(insdel.UserError, match="is a file"):
+        insdel.compare(lambda z: z.sum(axis=1), np.zeros(3), np.ones(3), ["random"], checkpoint=tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine"

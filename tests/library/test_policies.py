@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.tree import DecisionTreeRegressor
 
+import insdel
 from insdel import policies
 
 
@@ -167,3 +168,22 @@ def test_pairs_are_compared_by_what_they_hold():
     assert policies.one_to_one(points, seed=1) == policies.one_to_one(points, seed=1)
     assert policies.one_to_one(points, seed=1) != policies.one_to_one(points, seed=2)
     assert policies.one_to_one(points, seed=1) != policies.average(points)
+
+
+POINTS = np.random.default_rng(8).normal(size=(12, 3))
+SUM = lambda z: z.sum(axis=1)  # noqa: E731
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: policies.counterfactual(SUM, POINTS, at_least=1.5), "at_least must be a whole number"),
+        (lambda: policies.counterfactual(SUM, POINTS, at_least=2, nearest="3"), "nearest must be a whole number"),
+        (lambda: policies.one_to_one(POINTS, seed=-1), "seed must be"),
+        (lambda: policies.one_to_one(POINTS, seed=1.5), "seed must be"),
+        (lambda: policies.one_to_one(POINTS).first(2.5), "number of pairs must be a whole number"),
+    ],
+)
+def test_numbers_that_count_nothing_are_refused(call, said) -> None:
+    with pytest.raises(insdel.UserError, match=said):
+        call()

@@ -240,3 +240,20 @@ def test_standard_errors_need_values_and_points() -> None:
         stats.standard_error([], [], [])
     with pytest.raises(UserError, match="missing values"):
         stats.standard_error([1.0, 2.0], [1, np.nan], [3, 4])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [({"level": 2.0}, "level must lie"), ({"level": 0}, "level must lie"), ({"bootstrap": -1}, "0 or more draws"),
+     ({"bootstrap": 1.5}, "bootstrap must be a whole"), ({"seed": -1}, "seed must be"),
+     ({"differences": "ab"}, "pairs of methods"), ({"differences": [("a", "b", "c")]}, "pairs of methods")],
+)  # fmt: skip
+def test_options_of_a_summary_that_mean_nothing_are_refused(options: dict, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        stats.summary(SMALL, **options)
+
+
+def test_what_is_no_table_has_no_summary_and_missing_numbers_stay_missing() -> None:
+    with pytest.raises(UserError, match="data frame"):
+        stats.summary([1, 2])  # type: ignore[arg-type]
+    assert stats.summary(SMALL.assign(abc_per_feature=np.nan))["mean"].isna().all()

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from insdel.errors import UserError
 from insdel.paper import data as datasets
 from insdel.paper.data import DataError, FetchError, bangalore, cern, files, simulate_bangalore, simulate_cern
 
@@ -433,3 +434,11 @@ def test_available_with_files():
     table = {row["name"]: row for row in datasets.available()}
     assert table["cern"]["sha_ok"] is True and table["cern"]["found"].endswith("dielectron_sample_19979.csv")
     assert table["bangalore"]["sha_ok"] is True and table["bangalore"]["source"] == "real"
+
+
+@pytest.mark.parametrize("name", ["bangalore", "cern"])
+@pytest.mark.parametrize(("options", "said"), [({"n": 2.5}, "n must be a whole number"), ({"n": "5"}, "n must be a whole"),
+                                               ({"n": 0}, "at least 1"), ({"n": 5, "seed": -1}, "seed must be")])  # fmt: skip
+def test_simulations_need_whole_numbers(name, options, said):
+    with pytest.raises(UserError, match=said):
+        datasets.load(name, "simulated", **options)

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 from sklearn.metrics import r2_score
 
+from insdel.errors import UserError
 from insdel.evaluate import predict
 from insdel.paper import data, figures, networks
 from insdel.paper.networks import mlp, search
+from insdel.paper.networks.devices import pick_device
 from insdel.paper.networks.mlp import PAPER, RECIPES, Hyper, Recipe, fit
 
 SMALL = Hyper((16, 8), dropout=0.1, learning_rate=1e-2)
@@ -302,3 +304,10 @@ def test_bangalore_is_predicted_well_on_held_out_rows():
     split = data.split(data.load("bangalore", source="real"), seed=0)
     model = fit(split.x_train, split.y_train, "bangalore")
     assert len(split.y_test) == 391 and networks.r2(split.y_test, predict(model, split.x_test)) > 0.85
+
+
+def test_devices_and_epochs_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(UserError, match="device must be auto, cpu, cuda"):
+        pick_device("nosuch")
+    with pytest.raises(UserError, match="epochs must be a whole number"):
+        Recipe(epochs=1.5)

@@ -16,6 +16,7 @@ from insdel.attribution.coalitions import given
 from insdel.attribution.kernel import Estimate as Estimate
 from insdel.attribution.kernel import estimate_shapley as estimate_shapley
 from insdel.attribution.registry import Method, check_options, find, resolve
+from insdel.errors import UserError
 from insdel.evaluate import (
     Array,
     Model,
@@ -83,7 +84,10 @@ def seeded(
 def completeness(f: Model, x: Points, reference: Points, attributions: Points) -> Array:
     """Σ_j A_j − (f(x′) − f(x)), per pair: 0 for a method that divides up the whole change; (pairs,)."""
     pairs = Pairs.of(x, reference)
-    total = to_tensor(as_array(attributions, "attributions")).reshape(-1, pairs.n).sum(dim=1)
+    shares = to_tensor(as_array(attributions, "attributions"))
+    if shares.numel() != len(pairs) * pairs.n:
+        raise UserError(f"attributions must have shape ({len(pairs)}, {pairs.n}); found {tuple(shares.shape)}.")
+    total = shares.reshape(-1, pairs.n).sum(dim=1)
     ends = [to_tensor(predict(f, points)) for points in given(pairs)]
     gap = total.cpu() - (ends[1] - ends[0]).reshape(-1).cpu()
     return like(gap[0] if pairs.single else gap, pairs.template)

@@ -21,7 +21,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from insdel.errors import UserError
+from insdel.errors import UserError, whole
+from insdel.seeds import check_seed
 
 from .bangalore import AMENITIES, NAMES, TARGET
 
@@ -37,7 +38,8 @@ def simulate(n: int = ROWS, seed: int = 0) -> pd.DataFrame:
     -------
     (n, 39) DataFrame of whole numbers: the 38 features, and Price in INR
     """
-    if n < 1:
+    check_seed(seed)
+    if whole("n", n) < 1:
         raise UserError(f"n must be at least 1 house, found {n}")
     rng = np.random.default_rng(seed)
     fitted = parameters()

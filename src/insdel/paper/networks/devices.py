@@ -19,7 +19,10 @@ def pick_device(device: str | torch.device = "auto") -> torch.device:
     """The device that is meant; "auto" is a GPU if there is one, else the processor."""
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
-    place = torch.device(device)
+    try:
+        place = torch.device(device)
+    except RuntimeError as error:
+        raise UserError(f"device must be auto, cpu, cuda or another that torch knows; found {device!r}.") from error
     if place.type == "cuda" and not torch.cuda.is_available():
         raise UserError(f"device {device} needs a GPU that torch can use; there is none here. Choose auto or cpu.")
     return place

@@ -24,7 +24,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from insdel.errors import UserError, UserTypeError
+from insdel.errors import UserError, UserTypeError, whole
 from insdel.evaluate import progress_off, to_tensor
 from insdel.paper.networks.devices import pick_device
 
@@ -91,7 +91,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         """Refuse settings that no training has."""
-        if self.epochs < 1 or self.batch < 1:
+        if whole("epochs", self.epochs) < 1 or whole("batch", self.batch) < 1:
             raise UserError(f"epochs and batch need at least 1; found {self.epochs} and {self.batch}.")
         if not 0 < self.validation < 1:
             raise UserError(f"validation needs a share between 0 and 1; found {self.validation}.")
