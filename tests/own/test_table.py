@@ -225,3 +225,14 @@ def test_of_500_columns_a_message_lists_some(tmp_path: Path) -> None:
 def test_a_class_may_be_named_by_a_number(tmp_path: Path) -> None:
     table = own.read(written(tmp_path, flats(sold=[0, 1] * 30)), "sold", positive="1.0")
     assert table.positive == "1"
+
+
+def test_a_text_among_numbers_is_found(tmp_path: Path) -> None:
+    rows = np.random.default_rng(6).normal(size=(60, 3))
+    table = pd.DataFrame(rows, columns=["area", "age", "price"]).astype(object)
+    table.loc[41, "area"] = "n/k"
+    with pytest.raises(UserError, match="area has numbers in most rows, but 'n/k' in row 42; row 1 is"):
+        own.read(written(tmp_path, table), "price")
+    table.loc[7, "area"] = "?"
+    with pytest.raises(UserError, match=r"'\?' in row 8 \(and 1 more\)"):
+        own.read(written(tmp_path, table), "price")

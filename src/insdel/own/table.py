@@ -247,8 +247,22 @@ def _is_text(column: pd.Series) -> bool:
     return not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column))
 
 
+def _refuse_nearly_numbers(column: pd.Series) -> None:
+    """Refuse a column of numbers among which a few texts stand: they make all of it text."""
+    other = column[pd.to_numeric(column, errors="coerce").isna()]
+    if 0 < len(other) < len(column) / 2:
+        more = f" (and {len(other) - 1} more)" if len(other) > 1 else ""
+        raise UserError(
+            f"{column.name} has numbers in most rows, but {other.iloc[0]!r} in row {other.index[0] + 1}{more}; row 1 "
+            "is the line below the header. Make it a number, or leave it empty."
+        )
+
+
 def _refuse_ids(features: pd.DataFrame, keep: set[str]) -> None:
     """Refuse columns that number or name the rows, and text that is no category."""
+    many = [name for name in features if _is_text(features[name]) and features[name].nunique() > MOST_VALUES]
+    for name in many:
+        _refuse_nearly_numbers(features[name])
     alike = [name for name in features if features[name].is_unique]
     numbers = [name for name in alike if pd.api.types.is_integer_dtype(features[name]) and name not in keep]
     texts = [name for name in alike if _is_text(features[name])]
@@ -258,9 +272,8 @@ def _refuse_ids(features: pd.DataFrame, keep: set[str]) -> None:
             f"a feature must repeat, but every row has its own {' and '.join([*texts, *numbers])}: "
             f"that looks like an id. Drop it{advice}."
         )
-    free = [name for name in features if _is_text(features[name]) and features[name].nunique() > MOST_VALUES]
-    if free:
-        seen = "; ".join(f"{n}: {features[n].nunique()} values such as {features[n].iloc[0]!r}" for n in free)
+    if many:
+        seen = "; ".join(f"{n}: {features[n].nunique()} values such as {features[n].iloc[0]!r}" for n in many)
         raise UserError(f"a text column needs at most {MOST_VALUES} different values; found {seen}. "
                          "Drop it, or make it a number (a date, say, days since).")  # fmt: skip
 
@@ -295,7 +308,7 @@ def _answers(answer: pd.Series, task: str) -> tuple[np.ndarray, tuple[str, ...]]
     """The target as numbers, or as class names together with the classes."""
     two, text = answer.nunique() == 2, _is_text(answer) or pd.api.types.is_bool_dtype(answer)
     if answer.nunique() < 2:
-        raise UserError(f"the target {answer.name} must vary; all its values are {answer.iloc[0]!r}.")
+        raise UserError(f"the target {answer.name} must vary; all its values are {answer.iloc[0]}.")
     if task == "classification" or (task == "auto" and (text or two)):
         labels = np.array([label(value) for value in answer], dtype=object)
         classes = tuple(dict.fromkeys(label(value) for value in sorted(answer.unique())))
