@@ -115,9 +115,10 @@ def _arrays(x: Points, reference: Points) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _positive(chunk: int) -> int:
-    if whole("chunk", chunk) < 1:
-        raise UserError(f"chunk must be at least 1 pair, but it is {chunk}.")
-    return whole("chunk", chunk)
+    given = whole("chunk", chunk)
+    if given < 1:
+        raise UserError(f"chunk must be at least 1 pair, but it is {given}.")
+    return given
 
 
 def _here(chunks: list[Chunk]) -> Iterator[tuple[Chunk, pd.DataFrame]]:

@@ -440,9 +440,10 @@ def check_fitted_names(f: Model, names: list[Any] | None) -> None:
 def chunk_rows(n: int, device: torch.device, chunk: int | None = None, width: int = 1) -> int:
     """Rows of n features that are evaluated together: `chunk` if given, else what fits device and layers."""
     if chunk is not None:
-        if whole("chunk", chunk) < 1:
-            raise UserError(f"chunk must be at least 1 row, but it is {chunk}.")
-        return whole("chunk", chunk)
+        given = whole("chunk", chunk)
+        if given < 1:
+            raise UserError(f"chunk must be at least 1 row, but it is {given}.")
+        return given
     limits = (table.get(device.type, table["cpu"]) for table in (CHUNK_ROWS, WIDTH_ELEMENTS))
     rows, numbers = limits
     return max(1, min(rows, CHUNK_ELEMENTS // n, numbers // width))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import ROOT
+from conftest import load_benchmark
 
 import insdel
 from insdel.paper.networks.mlp import MLP
@@ -24,12 +22,7 @@ COLUMNS = ["task", "who", "seconds", "spread", "gap", "ratio", "least", "most", 
 
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bench", ROOT / "benchmarks" / "bench.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["bench"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_benchmark("bench")
 
 
 @pytest.fixture(scope="module")

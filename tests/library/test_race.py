@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import load_benchmark
 
 import insdel
 
@@ -20,12 +18,7 @@ D, BUDGET = 9, 120
 
 @pytest.fixture(scope="module")
 def estimators() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("estimators", ROOT / "benchmarks" / "estimators.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["estimators"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_benchmark("estimators")
 
 
 @pytest.fixture(scope="module")
