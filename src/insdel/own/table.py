@@ -137,6 +137,8 @@ def build(
     """Check the columns of a data frame and make a table of it; arguments as for `read`."""
     if task not in TASKS:
         raise UserError(f"task must be one of {', '.join(TASKS)}; found {task!r}.")
+    for name in _long_texts(features):
+        _refuse_nearly_numbers(features[name].dropna())
     features, answer, notes = _complete_rows(features, answer)
     _refuse_ids(features, {str(name) for name in keep})
     coded, codes, text = _coded(features)
@@ -247,6 +249,11 @@ def _is_text(column: pd.Series) -> bool:
     return not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column))
 
 
+def _long_texts(features: pd.DataFrame) -> list[str]:
+    """Columns of text with more values than a category has."""
+    return [name for name in features if _is_text(features[name]) and features[name].nunique() > MOST_VALUES]
+
+
 def _refuse_nearly_numbers(column: pd.Series) -> None:
     """Refuse a column of numbers among which a few texts stand: they make all of it text."""
     other = column[pd.to_numeric(column, errors="coerce").isna()]
@@ -260,9 +267,6 @@ def _refuse_nearly_numbers(column: pd.Series) -> None:
 
 def _refuse_ids(features: pd.DataFrame, keep: set[str]) -> None:
     """Refuse columns that number or name the rows, and text that is no category."""
-    many = [name for name in features if _is_text(features[name]) and features[name].nunique() > MOST_VALUES]
-    for name in many:
-        _refuse_nearly_numbers(features[name])
     alike = [name for name in features if features[name].is_unique]
     numbers = [name for name in alike if pd.api.types.is_integer_dtype(features[name]) and name not in keep]
     texts = [name for name in alike if _is_text(features[name])]
@@ -272,6 +276,7 @@ def _refuse_ids(features: pd.DataFrame, keep: set[str]) -> None:
             f"a feature must repeat, but every row has its own {' and '.join([*texts, *numbers])}: "
             f"that looks like an id. Drop it{advice}."
         )
+    many = _long_texts(features)
     if many:
         seen = "; ".join(f"{n}: {features[n].nunique()} values such as {features[n].iloc[0]!r}" for n in many)
         raise UserError(f"a text column needs at most {MOST_VALUES} different values; found {seen}. "
