@@ -11,6 +11,7 @@ import sys
 import time
 from collections import namedtuple
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import nbformat
@@ -20,7 +21,7 @@ from bs4 import BeautifulSoup
 from conftest import insdel
 from markdown_it import MarkdownIt
 
-from insdel.book import build, space
+from insdel.book import build, space, workers
 from insdel.book.chapters import list_chapters
 from insdel.book.cli import main
 from insdel.book.doctor import examine
@@ -271,3 +272,27 @@ def test_a_damaged_chapter_in_the_cache_runs_again(tiny_book: Path, monkeypatch:
     build.run_chapters(tiny_book, chapters, {c.name: {} for c in chapters}, "quick", say=said.append)
     assert sum("damaged: dropped" in line for line in said) == 2
     assert all("insdel" in nbformat.read(path, as_version=4).metadata for path in paths.values())
+
+
+def test_an_interruption_that_was_lost_is_noticed_at_the_next_look() -> None:
+    with workers._interrupts() as interrupted:
+        with suppress(KeyboardInterrupt):  # as Python does while it clears up after an object
+            signal.raise_signal(signal.SIGINT)
+        assert interrupted.is_set()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_kernels_end_with_the_build_even_if_their_worker_ended_before(tiny_book: Path) -> None:
+    add_cell(tiny_book, "import time\nfrom pathlib import Path\nPath('sleeping').touch()\ntime.sleep(600)")
+    command = [sys.executable, "-m", "insdel.book.cli", "book", "--chapters", "add"]
+    parent = subprocess.Popen(command, cwd=tiny_book, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              start_new_session=True)  # fmt: skip
+    assert wait_for((tiny_book / "notebooks" / "sleeping").exists)
+    children = psutil.Process(parent.pid).children(recursive=True)
+    [kernel] = [child for child in children if "ipykernel" in " ".join(child.cmdline())]
+    worker = kernel.parent()
+    worker.suspend()  # it can no longer end its kernel itself
+    parent.send_signal(signal.SIGINT)
+    parent.communicate(timeout=30)
+    assert parent.returncode == 130
+    assert wait_for(lambda: not any(child.is_running() and child.status() != "zombie" for child in (kernel, worker)), 20)

@@ -10,7 +10,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -56,7 +56,7 @@ def run_jobs(jobs: list[Job], at_once: int | None, say: Say) -> None:
         return
     count = max(1, min(at_once or cores(), len(jobs)))
     started, progress, waiting = time.perf_counter(), Progress(say), list(jobs)
-    with tempfile.TemporaryDirectory() as settings, _crew(count, settings) as crew:
+    with tempfile.TemporaryDirectory() as settings, _crew(count, settings) as crew, _interrupts() as interrupted:
         for worker in crew:
             _hand_out(worker, waiting, progress)
         while any(worker.job for worker in crew):
@@ -65,6 +65,8 @@ def run_jobs(jobs: list[Job], at_once: int | None, say: Say) -> None:
                 if _hear(worker, progress, len(jobs) - len(waiting) - sum(bool(w.job) for w in crew) + 1, len(jobs)):
                     _hand_out(worker, waiting, progress)
             progress.tick()
+            if interrupted.is_set():
+                raise KeyboardInterrupt
     progress.wipe()
     if len(jobs) > 1:
         say(f"{len(jobs)} chapters in {time.perf_counter() - started:.1f} s, {count} at a time")
@@ -102,6 +104,25 @@ def _hear(worker: Worker, progress: Progress, done: int, count: int) -> bool:
 
 
 @contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """Remember Ctrl-C: what it raises is lost if it comes while Python clears up after an object."""
+    interrupted, before = threading.Event(), signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is not signal.default_int_handler:
+        yield interrupted
+        return
+
+    def remember(number: int, frame: Any) -> None:
+        interrupted.set()
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
 def _crew(count: int, settings: str) -> Iterator[list[Worker]]:
     """Start workers, and end them all, with the kernels that they started, whatever happens."""
     spawn = multiprocessing.get_context("spawn")
@@ -115,11 +136,13 @@ def _crew(count: int, settings: str) -> Iterator[list[Worker]]:
             crew.append(Worker(process, mine))
         yield crew
     finally:
+        started = [child for worker in crew for child in _children(worker.process.pid)]
         for worker in crew:
             worker.process.terminate()
         for worker in crew:
             worker.process.join(PATIENCE)
             worker.process.kill()
+        _kill(started)  # what a worker that ended too early left behind
 
 
 def _work(line: Connection, threads: int, settings: str) -> None:
@@ -159,14 +182,29 @@ def _end_with_parent() -> None:
 
 def end_with_children() -> None:
     """End this process and all that it started, kernels above all."""
+    try:
+        _kill(_children(os.getpid()))
+    finally:
+        os._exit(1)
+
+
+def _children(pid: int) -> list[Any]:
+    """All processes that a process started, and those that they did."""
     import psutil
 
-    for child in psutil.Process().children(recursive=True):
-        try:
-            child.kill()
-        except psutil.NoSuchProcess:
-            continue
-    os._exit(1)
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _kill(processes: list[Any]) -> None:
+    """Kill those that still run."""
+    import psutil
+
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def run_to_file(job: Job, tell: Callable[[int, int], None] | None = None) -> float:
