@@ -282,7 +282,7 @@ def test_an_interruption_that_was_lost_is_noticed_at_the_next_look() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_kernels_end_with_the_build_even_if_their_worker_ended_before(tiny_book: Path) -> None:
+def test_the_build_and_its_kernels_end_even_if_a_worker_does_not_answer(tiny_book: Path) -> None:
     add_cell(tiny_book, "import time\nfrom pathlib import Path\nPath('sleeping').touch()\ntime.sleep(600)")
     command = [sys.executable, "-m", "insdel.book.cli", "book", "--chapters", "add"]
     parent = subprocess.Popen(command, cwd=tiny_book, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -291,7 +291,7 @@ def test_kernels_end_with_the_build_even_if_their_worker_ended_before(tiny_book:
     children = psutil.Process(parent.pid).children(recursive=True)
     [kernel] = [child for child in children if "ipykernel" in " ".join(child.cmdline())]
     worker = kernel.parent()
-    worker.suspend()  # it can no longer end its kernel itself
+    worker.suspend()
     parent.send_signal(signal.SIGINT)
     parent.communicate(timeout=30)
     assert parent.returncode == 130

@@ -136,13 +136,11 @@ def _crew(count: int, settings: str) -> Iterator[list[Worker]]:
             crew.append(Worker(process, mine))
         yield crew
     finally:
-        started = [child for worker in crew for child in _children(worker.process.pid)]
         for worker in crew:
             worker.process.terminate()
         for worker in crew:
             worker.process.join(PATIENCE)
             worker.process.kill()
-        _kill(started)  # what a worker that ended too early left behind
 
 
 def _work(line: Connection, threads: int, settings: str) -> None:
@@ -182,29 +180,12 @@ def _end_with_parent() -> None:
 
 def end_with_children() -> None:
     """End this process and all that it started, kernels above all."""
-    try:
-        _kill(_children(os.getpid()))
-    finally:
-        os._exit(1)
-
-
-def _children(pid: int) -> list[Any]:
-    """All processes that a process started, and those that they did."""
     import psutil
 
-    try:
-        return psutil.Process(pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        return []
-
-
-def _kill(processes: list[Any]) -> None:
-    """Kill those that still run."""
-    import psutil
-
-    for process in processes:
+    for child in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
-            process.kill()
+            child.kill()
+    os._exit(1)
 
 
 def run_to_file(job: Job, tell: Callable[[int, int], None] | None = None) -> float:
