@@ -151,14 +151,20 @@ def wait_for(what: Callable[[], bool], seconds: float = 60) -> bool:
     return what()
 
 
+def start_build(book: Path) -> tuple[subprocess.Popen[str], list[psutil.Process]]:
+    """A build in the middle of a chapter that sleeps, and the processes that it started."""
+    add_cell(book, "import time\nfrom pathlib import Path\nPath('sleeping').touch()\ntime.sleep(600)")
+    command = [sys.executable, "-m", "insdel.book.cli", "book", "--chapters", "add"]
+    parent = subprocess.Popen(command, cwd=book, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              start_new_session=True)  # fmt: skip
+    assert wait_for((book / "notebooks" / "sleeping").exists)
+    children = psutil.Process(parent.pid).children(recursive=True)
+    return parent, children
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_workers_and_kernels_end_with_the_build(tiny_book: Path, number: signal.Signals) -> None:
-    add_cell(tiny_book, "import time\nfrom pathlib import Path\nPath('sleeping').touch()\ntime.sleep(600)")
-    command = [sys.executable, "-m", "insdel.book.cli", "book", "--chapters", "add"]
-    parent = subprocess.Popen(command, cwd=tiny_book, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              start_new_session=True)  # fmt: skip
-    assert wait_for((tiny_book / "notebooks" / "sleeping").exists)
-    children = psutil.Process(parent.pid).children(recursive=True)
+    parent, children = start_build(tiny_book)
     assert len(children) >= 2  # a worker and a kernel
     parent.send_signal(number)
     _, told = parent.communicate(timeout=30)  # nobody keeps its output open
@@ -283,12 +289,7 @@ def test_an_interruption_that_was_lost_is_noticed_at_the_next_look() -> None:
 
 
 def test_the_build_and_its_kernels_end_even_if_a_worker_does_not_answer(tiny_book: Path) -> None:
-    add_cell(tiny_book, "import time\nfrom pathlib import Path\nPath('sleeping').touch()\ntime.sleep(600)")
-    command = [sys.executable, "-m", "insdel.book.cli", "book", "--chapters", "add"]
-    parent = subprocess.Popen(command, cwd=tiny_book, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              start_new_session=True)  # fmt: skip
-    assert wait_for((tiny_book / "notebooks" / "sleeping").exists)
-    children = psutil.Process(parent.pid).children(recursive=True)
+    parent, children = start_build(tiny_book)
     [kernel] = [child for child in children if "ipykernel" in " ".join(child.cmdline())]
     worker = kernel.parent()
     worker.suspend()
