@@ -32,11 +32,12 @@ import torch
 
 import insdel
 import insdel.comparison
+import insdel_paper
 from insdel.evaluate import predict
-from insdel.paper import data as datasets
-from insdel.paper import networks, results
-from insdel.paper.networks import stacked
-from insdel.paper.studies.experiments import prepare
+from insdel_paper import data as datasets
+from insdel_paper import networks, results
+from insdel_paper.networks import stacked
+from insdel_paper.studies.experiments import prepare
 
 ROOT = Path(__file__).resolve().parents[1]
 Work = Callable[[], np.ndarray | None]
@@ -143,7 +144,8 @@ def estimated_shapley(model: torch.nn.Module, x: np.ndarray, reference: np.ndarr
 def comparison(model: torch.nn.Module, x: np.ndarray, reference: np.ndarray) -> dict[str, Work]:
     """A table of the paper's seven methods, the best order and the mean over orders, in both modes."""
     methods = [*insdel.comparison.PAPER_METHODS, "best", "expected"]
-    return {"insdel": lambda: insdel.compare(model, x, reference, methods, progress=False)["abc"].to_numpy()}
+    options = {"score": False, "progress": False}
+    return {"insdel": lambda: insdel.compare(model, x, reference, methods, **options).table["abc"].to_numpy()}
 
 
 def integrated_gradients(model: torch.nn.Module, x: np.ndarray, reference: np.ndarray, steps: int) -> dict[str, Work]:
@@ -268,7 +270,7 @@ def growth(sizes: list[int]) -> list[dict]:
     rows = []
     for n in sizes:
         torch.manual_seed(0)
-        model = insdel.paper.networks.MLP(n, insdel.paper.networks.PAPER["cern"].neurons).eval().requires_grad_(False)
+        model = insdel_paper.networks.MLP(n, insdel_paper.networks.PAPER["cern"].neurons).eval().requires_grad_(False)
         work = lambda n=n, model=model: insdel.Lattice.evaluate(model, np.zeros(n), np.ones(n)).values  # noqa: E731
         work()
         best = min(seconds(work) for _ in range(2))
@@ -278,7 +280,7 @@ def growth(sizes: list[int]) -> list[dict]:
 
 MEMORY = """
 import re, sys, time, numpy as np, torch, insdel
-from insdel.paper.networks.mlp import MLP, PAPER
+from insdel.own.mlp import MLP, PAPER
 torch.manual_seed(0)
 model = MLP(16, PAPER["cern"].neurons).eval().requires_grad_(False)
 def mebibytes(what):  # not getrusage: its peak is inherited from the process that started this one

@@ -29,10 +29,10 @@ from shapiq import approximator
 import insdel
 from insdel.attribution import Estimate, odd
 from insdel.identity import short_hash
-from insdel.paper import networks, results
-from insdel.paper.records.clock import Clock
-from insdel.paper.studies.experiments import Setting, load, pair
 from insdel.store import Store
+from insdel_paper import networks, results
+from insdel_paper.records.clock import Clock
+from insdel_paper.studies.experiments import Setting, load, pair
 
 ROOT = Path(__file__).resolve().parents[1]
 Game = Callable[[np.ndarray], np.ndarray]  # (m, d) booleans, who comes from the reference → (m,)

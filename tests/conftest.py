@@ -16,7 +16,7 @@ import pytest
 import torch
 from filelock import FileLock
 
-from insdel.book.doctor import find_browser
+from insdel_book.doctor import find_browser
 
 ROOT = Path(__file__).resolve().parents[1]
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -49,7 +49,7 @@ if importlib.util.find_spec("insdel") is None:
 CHECK = """```{code-cell} ipython3
 :tags: [remove-cell]
 
-from insdel.book.parameters import check_parameters
+from insdel_book.parameters import check_parameters
 
 check_parameters()
 ```
@@ -74,7 +74,7 @@ limit = None  # a table; None or a file
 """ + CHECK + """
 ```{code-cell} ipython3
 from myst_nb import glue
-from insdel.book.chapters import record
+from insdel_book.chapters import record
 
 record(data="simulated", note="made up")
 total = scale * sum(range(count))
@@ -113,7 +113,7 @@ mystnb:
     caption: A line.
 ---
 import matplotlib.pyplot as plt
-from insdel.paper import figures
+from insdel_paper import figures
 
 figures.use_style()
 figure, axes = plt.subplots()
@@ -179,7 +179,7 @@ def tiny_book(tmp_path: Path) -> Path:
 
 def insdel(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command line in a process of its own, as a user does."""
-    command = [sys.executable, "-m", "insdel.book.cli", *arguments]
+    command = [sys.executable, "-m", "insdel_book.cli", *arguments]
     return subprocess.run(
         command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False
     )
@@ -228,7 +228,7 @@ def build_real_book(root: Path) -> Path:
 @pytest.fixture(scope="module")
 def papers_network() -> torch.nn.Module:
     """The paper's sizes, shrunk, in float32, away from its initial weights."""
-    from insdel.paper.networks.mlp import MLP
+    from insdel.own.mlp import MLP
 
     torch.manual_seed(1)
     f = MLP(16, (64, 48, 16, 32), dropout=0.1)

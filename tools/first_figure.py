@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from insdel.curves import curve, order
 from insdel.examples import house
 from insdel.lattice import Lattice
-from insdel.paper import figures
+from insdel_paper import figures
 
 PATH = Path(__file__).resolve().parents[1] / "book" / "_static" / "first_figure.svg"
 PREVIEW = PATH.with_name("preview.png")  # what a link to the book shows

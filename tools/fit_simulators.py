@@ -18,8 +18,8 @@ from safetensors.numpy import save_file
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 
-from insdel.paper.data import bangalore, cern, check, simulate_bangalore, simulate_cern
-from insdel.paper.data.files import data_folder
+from insdel_paper.data import bangalore, cern, check, simulate_bangalore, simulate_cern
+from insdel_paper.data.files import data_folder
 
 KNOTS = 257  # quantiles that are kept of each coordinate
 HIDDEN, EPOCHS, BATCH, RATE, DECAY = 64, 80, 256, 3e-3, 2e-2  # chosen on a quarter of the half that is fitted

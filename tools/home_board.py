@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from insdel.book import board
 from insdel.examples import house, price
+from insdel_book import board
 
 PATH = Path(__file__).resolve().parents[1] / "book" / "home_board.html"
 ABOUT = "Price by a formula, in thousands; area and garden in m², metro in km."

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from insdel.paper import results
+from insdel_paper import results
 
 NAMES = {"beyond_": "best_order_", "spend": "cost"}  # records that were called after their modules
 MAIN = {  # name of a run's first table, by how the run's name begins
@@ -57,7 +57,7 @@ def migrate(folder: Path) -> list[str]:
 
 def results_network(path: Path) -> str:
     """Fingerprint of a stored network, as provenance names it."""
-    from insdel.paper import networks
+    from insdel_paper import networks
 
     return networks.fingerprint(networks.load(path).config)
 

@@ -11,11 +11,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from insdel.book.chapters import Chapter, list_chapters
+from insdel_book.chapters import Chapter, list_chapters
 
 ROOT = Path(__file__).resolve().parents[1]
 HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
-SKELETON = ("# Colab and the like", "from insdel.book.parameters import")
+SKELETON = ("# Colab and the like", "from insdel_book.parameters import")
 COLUMNS = ("chapter", "visible", "figures", "glue", "other hidden", "longest line", "minutes")
 
 

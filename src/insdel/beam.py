@@ -22,7 +22,7 @@ import torch
 from insdel.attribution.coalitions import Group, coalition_values
 from insdel.curves import check_mode
 from insdel.errors import UserError, whole
-from insdel.evaluate import Array, Model, Pairs, Points
+from insdel.evaluate import Array, Groups, Model, Pairs, Points
 from insdel.lattice import LATTICE_MODES
 
 WIDTH = 64
@@ -133,7 +133,15 @@ class Search:
 
 
 def beam_order(
-    f: Model, x: Points, reference: Points, mode: str = "insertion", *, width: int = WIDTH, chunk: int | None = None
+    f: Model,
+    x: Points,
+    reference: Points | None,
+    mode: str = "insertion",
+    *,
+    groups: Groups | None = None,
+    background: Points | None = None,
+    width: int = WIDTH,
+    chunk: int | None = None,
 ) -> BeamOrder:
     """Search for the order with the largest area, for any number of differing features d  [section 5.3].
 
@@ -147,9 +155,14 @@ def beam_order(
     width : subsets of each size that are followed up
     chunk : rows per call of f
     """
-    pairs = Pairs.of(x, reference)
+    pairs = Pairs.of(x, reference, groups, background)
     if not pairs.single or whole("width", width) < 1:
         raise UserError(f"beam_order needs one pair of (n,) points and a width of at least 1; width is {width}.")
+    return pair_beam(f, pairs, mode, width, chunk)
+
+
+def pair_beam(f: Model, pairs: Pairs, mode: str, width: int = WIDTH, chunk: int | None = None) -> BeamOrder:
+    """Search for the best order of a single pair; see `beam_order`."""
     search = Search(f, pairs, check_mode(mode, LATTICE_MODES), chunk)
     d, unchanged, promised = len(search.players), len(search.unchanged), -np.inf
     nobody = np.zeros((1, d), dtype=bool)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from insdel.errors import UserError, UserTypeError
-from insdel.evaluate import Array, Model, Pairs, Points, as_array, hybrid_values, like, to_tensor
+from insdel.evaluate import Array, Groups, Model, Pairs, Points, as_array, hybrid_values, like, to_tensor
 
 MODES = ("insertion", "deletion")
 
@@ -62,7 +62,15 @@ def check_order(order: Points, n: int) -> Tensor:
 
 
 def curve(
-    f: Model, x: Points, reference: Points, order: Points, *, chunk: int | None = None, progress: bool | None = False
+    f: Model,
+    x: Points,
+    reference: Points | None,
+    order: Points,
+    groups: Groups | None = None,
+    *,
+    background: Points | None = None,
+    chunk: int | None = None,
+    progress: bool | None = False,
 ) -> Array:
     """Predictions while the features of `reference` replace those of `x`, one by one.
 
@@ -70,15 +78,25 @@ def curve(
     ----------
     x, reference : (n,) or (pairs, n)
     order : (n,) or (pairs, n), the feature changed at each step
+    groups : columns that change together, {label: [columns]}; a group is one step, and one number in `order`
+    background : (rows, n) instead of the reference: f is averaged over hybrids with each of them
     chunk : hybrids per model call (default: what suits the device)
 
     Returns
     -------
     (n + 1,) or (pairs, n + 1), the paper's f(x̃⁽⁰⁾), …, f(x̃⁽ⁿ⁾)  [section 3.1]
     """
-    pairs = Pairs.of(x, reference)
+    pairs = Pairs.of(x, reference, groups, background)
+    result = pair_curves(f, pairs, check_order(order, pairs.n), chunk, progress)
+    single = pairs.single and np.ndim(order) == 1
+    return like(result[0] if single else result, pairs.template)
+
+
+def pair_curves(
+    f: Model, pairs: Pairs, orders: Tensor, chunk: int | None = None, progress: bool | None = False
+) -> Tensor:
+    """Curves of (orders, n) orders, one for each pair, or one for all; (pairs, n + 1)."""
     n = pairs.n
-    orders = check_order(order, n)
     count = max(len(pairs), len(orders))
     if {len(pairs), len(orders)} - {1, count}:
         raise UserError(f"{len(orders)} orders do not fit {len(pairs)} pairs: give one per pair, or one for all.")
@@ -90,9 +108,7 @@ def curve(
         return walk % len(pairs), changed
 
     values = torch.cat(list(hybrid_values(f, pairs, count * (n + 1), select, chunk, progress)))
-    result = values.reshape(count, n + 1)
-    single = pairs.single and np.ndim(order) == 1
-    return like(result[0] if single else result, pairs.template)
+    return values.reshape(count, n + 1)
 
 
 def _as_curve(curve: Points) -> Array:

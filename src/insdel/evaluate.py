@@ -1,13 +1,13 @@
 """Call any model on any points, in batches.
 
-A model f maps an (m, n) batch to m numbers. It may be a `torch.nn.Module`, a function on tensors or
-a NumPy function such as a scikit-learn `predict`; points may be arrays or tensors. Everything that
-has to know the difference is here.
+A model f maps an (m, n) batch to m numbers. It may be a `torch.nn.Module`, a function on tensors, arrays or data
+frames such as a scikit-learn `predict`; it gets the kind of points that the user passed. Everything that has to know
+the difference is here, and what a hybrid is: single columns or groups of them, from one reference or from a background.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from insdel.errors import UserError, UserTypeError, whole
+from insdel.frames import Columns, as_frame, encode, fitted_order
 
 Array = np.ndarray | Tensor
 Points = ArrayLike | Tensor  # what users may pass: arrays, tensors, lists, data frames
@@ -32,8 +33,8 @@ WIDTH_ELEMENTS = {"cpu": 2**23, "cuda": 2**27}  # numbers in the widest layer th
 CHUNK_ROWS = {"cpu": 2**13, "cuda": 2**17}  # CPU caches like small batches, GPUs large ones
 
 
-def as_array(values: Points, name: str) -> Array:
-    """Return `values` as a tensor or an array; refuse NaN, infinity and numbers that would be cut."""
+def as_array(values: Points, name: str, missing: bool = False) -> Array:
+    """Return `values` as a tensor or an array; refuse infinity, numbers that would be cut, and NaN unless `missing`."""
     try:
         array = values.detach() if isinstance(values, Tensor) else np.asarray(values)
     except ValueError as error:
@@ -42,6 +43,8 @@ def as_array(values: Points, name: str) -> Array:
     if isinstance(array, np.ndarray) and array.dtype.kind not in "fO":
         return array
     finite = torch.isfinite(array) if isinstance(array, Tensor) else _finite(array)
+    if missing:
+        finite = finite | _missing(array)
     if not finite.all():
         where = tuple(int(i) for i in np.argwhere(~np.asarray(finite.tolist()))[0])
         raise UserError(
@@ -49,6 +52,13 @@ def as_array(values: Points, name: str) -> Array:
             "Drop or impute such rows first."
         )
     return array
+
+
+def _missing(array: Array) -> Array:
+    """Which entries are NaN, or not there at all."""
+    if isinstance(array, Tensor):
+        return torch.isnan(array)
+    return np.isnan(array) if array.dtype.kind == "f" else np.asarray(pd.isna(array))
 
 
 def _number(value: Any) -> Any:
@@ -82,8 +92,8 @@ def _finite(array: np.ndarray) -> np.ndarray:
 
 
 def as_points(values: Points, name: str) -> Array:
-    """Return points as a 1- or 2-dimensional array with at least one feature."""
-    array = as_array(values, name)
+    """Return points as a 1- or 2-dimensional array with at least one feature; NaN is a value like others."""
+    array = as_array(values, name, missing=True)
     if array.ndim not in (1, 2) or array.shape[-1] == 0:
         raise UserError(
             f"{name} must have shape (n,) or (pairs, n) with n ≥ 1, but its shape is {tuple(array.shape)}. "
@@ -190,62 +200,123 @@ def _expand(points: Array, count: int) -> Array:
     return np.broadcast_to(points, (count, points.shape[-1]))
 
 
+Groups = Mapping[Any, Sequence[Any]] | Sequence[Sequence[Any]]  # label → columns, by name or number
+
+
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Points x and references x′ as matrices of one type, and how the user passed them."""
+    """Points x and references x′ as matrices of one type, and how the user passed them.
 
-    x: Array  # (pairs, n)
-    reference: Array  # (pairs, n)
+    A player is what one step of a walk changes: a column or, with `group`, several columns together.
+    """
+
+    x: Array  # (pairs, columns)
+    reference: Array  # (pairs, columns); with a background (0, columns)
     template: Any  # the user's x: its kind is the kind of what we return
     single: bool  # the user passed vectors, so results lose the pair axis
-    names: list[Any] | None = None  # of the features, where x or x′ is a data frame
+    names: list[Any] | None = None  # of the players, where they have names
+    columns: Columns | None = None  # the way back to a data frame, where x or x′ is one
+    group: Tensor | None = None  # (columns,) the player that each belongs to; None: each is one
+    background: Array | None = None  # (rows, columns): f is averaged over hybrids with each of them
 
     @classmethod
-    def of(cls, x: Points, reference: Points) -> Pairs:
+    def of(
+        cls, x: Points, reference: Points | None, groups: Groups | None = None, background: Points | None = None
+    ) -> Pairs:
         """Check x and reference, each (n,) or (pairs, n), and broadcast one against the other.
 
-        Two data frames are paired by the names of their columns, in the order that x has.
+        Data frames are paired by the names of their columns, in the order that x has, and row by row.
         """
-        names = feature_names(x)
-        points, references = as_points(x, "x"), as_points(aligned(reference, names, "reference"), "reference")
-        if points.shape[-1] != references.shape[-1]:
+        if (reference is None) == (background is None):
+            raise UserError("either reference=… or background=… is needed, and not both.")
+        other, name = (reference, "reference") if background is None else (background, "background")
+        own, theirs = feature_names(x), feature_names(other)
+        names = own or theirs
+        other = aligned(other, own, name)  # type: ignore[arg-type]
+        if own is None and theirs is None:
+            points, others, columns = as_points(x, "x"), as_points(other, name), None
+        else:
+            points, others, columns = _coded(x, other, names, name)
+        if points.shape[-1] != others.shape[-1]:
             raise UserError(
-                f"x and reference must have the same features, but x has {points.shape[-1]} "
-                f"and reference has {references.shape[-1]}. Select the same columns for both."
+                f"x and {name} must have the same features, but x has {points.shape[-1]} "
+                f"and {name} has {others.shape[-1]}. Select the same columns for both."
             )
-        single = points.ndim == references.ndim == 1
-        rows, others = _as_storage(points.reshape(-1, points.shape[-1]), references.reshape(-1, references.shape[-1]))
-        count = max(len(rows), len(others))
-        if not len(rows) or not len(others):
-            raise UserError(f"at least one pair is needed, but x has {len(rows)} rows and reference {len(others)}.")
-        if {len(rows), len(others)} - {1, count}:
-            raise UserError(
-                f"x has {len(rows)} rows and reference has {len(others)}: one reference per x is needed, "
-                "or a single one for all."
-            )
+        rows, rest = _as_storage(points.reshape(-1, points.shape[-1]), others.reshape(-1, others.shape[-1]))
+        count = _pair_count(len(rows), len(rest), background is not None)
         template = x if isinstance(x, Tensor) else points
-        names = names or feature_names(reference)
-        return cls(_expand(rows, count), _expand(others, count), template, single, names)
+        single = points.ndim == 1 and (others.ndim == 1 or background is not None)
+        if background is None:
+            pairs = cls(_expand(rows, count), _expand(rest, count), template, single, names, columns)
+        else:
+            pairs = cls(rows, rest[:0], template, single, names, columns, None, rest)
+        return pairs if groups is None else pairs.grouped(groups)
 
     def __len__(self) -> int:
         return len(self.x)
 
     @property
     def n(self) -> int:
-        """Number of features."""
-        return int(self.x.shape[1])
+        """Number of players: features, or groups and the features in none."""
+        return int(self.x.shape[1]) if self.group is None else int(self.group.max()) + 1
+
+    @property
+    def plain(self) -> bool:
+        """Whether every player is one column, and every hybrid one point."""
+        return self.group is None and self.background is None
 
     @property
     def device(self) -> torch.device:
         """Where the points lie."""
         return self.x.device if isinstance(self.x, Tensor) else torch.device("cpu")
 
+    def grouped(self, groups: Groups) -> Pairs:
+        """Return the pairs with these columns changing together; the others stay players by themselves."""
+        count, labels = int(self.x.shape[1]), self.names or list(range(int(self.x.shape[1])))
+        named = groups.items() if isinstance(groups, Mapping) else ((None, part) for part in groups)
+        label: dict[int, Any] = {}
+        for title, part in named:
+            places = [_place(column, labels, count) for column in ([part] if isinstance(part, str) else part)]
+            twice = next((k for k in places if k in label or places.count(k) > 1), None)
+            if twice is not None or not places:
+                found = "an empty one" if twice is None else f"{labels[twice]!r} twice"
+                raise UserError(f"groups need one or more columns each, and a column in one group only; found {found}.")
+            text = title if title is not None else " + ".join(str(labels[k]) for k in places)
+            label |= dict.fromkeys(places, (text,))
+        keys = [label.get(k, k) for k in range(count)]
+        players = list(dict.fromkeys(keys))
+        names = [key[0] if isinstance(key, tuple) else labels[key] for key in players]
+        if len(set(map(str, names))) != len(names):
+            raise UserError(f"groups and columns need different names; found {', '.join(map(str, names))}.")
+        return replace(self, group=torch.tensor([players.index(key) for key in keys]), names=names)
+
+    def by_player(self, values: Tensor) -> Tensor:
+        """Sum (…, columns) values over the columns of each player, (…, n)."""
+        if self.group is None:
+            return values
+        return values.new_zeros(*values.shape[:-1], self.n).index_add_(-1, self.group.to(values.device), values)
+
+    def by_column(self) -> Pairs:
+        """Return the pairs with each column a player."""
+        return replace(self, group=None, names=self.columns.names if self.columns else None)
+
     def differing(self) -> Tensor:
-        """(pairs, n) booleans: which features differ, bit for bit."""
-        return to_tensor(self.x != self.reference)
+        """(pairs, n) booleans: which players differ, bit for bit; NaN equals NaN."""
+        if self.background is None:
+            columns = differ(self.x, self.reference)
+        else:
+            columns = torch.stack([differ(self.x, row[None]) for row in self.background]).any(dim=0)
+        return self.by_player(columns.to(torch.int64)).bool()
 
     def take(self, pair: Tensor, mask: Tensor) -> Array:
-        """Hybrid points: row i has x′ of `pair[i]` where `mask[i]` is set, else x."""
+        """Hybrid points: row i has x′ of `pair[i]` where `mask[i]` is set, else x.
+
+        With a background every hybrid is as many points as there are rows, one after the other.
+        """
+        if self.group is not None:
+            mask = mask[:, self.group.to(mask.device)]
+        if self.background is not None:
+            return self._with_background(pair, mask)
         if isinstance(self.x, Tensor):
             if pair[0] == pair[-1]:  # rows come in order of pairs, so here is one pair only: no copies of it
                 return torch.where(mask, self.reference[pair[0]], self.x[pair[0]])
@@ -253,16 +324,96 @@ class Pairs:
         rows = pair.numpy()
         return np.where(mask.numpy(), self.reference[rows], self.x[rows])
 
+    def _with_background(self, pair: Tensor, mask: Tensor) -> Array:
+        rows: Any = self.background
+        if isinstance(self.x, Tensor):
+            return torch.where(mask[:, None], rows[None], self.x[pair][:, None]).flatten(0, 1)
+        x = self.x[pair.numpy()]
+        return np.where(mask.numpy()[:, None], rows[None], x[:, None]).reshape(-1, x.shape[1])
+
     def on(self, model: BatchModel) -> Pairs:
         """Return the same pairs where, and in the precision in which, the model computes."""
         if model.device is None or not isinstance(self.x, Tensor) or not isinstance(self.reference, Tensor):
             return self
         x, reference = (points.to(model.device, model.dtype) for points in (self.x, self.reference))
-        return replace(self, x=x, reference=reference)
+        rows = self.background
+        rows = rows.to(model.device, model.dtype) if isinstance(rows, Tensor) else rows
+        return replace(self, x=x, reference=reference, background=rows)
+
+    def on_processor(self) -> Pairs:
+        """Return the same pairs in the processor's memory, from where they can be sent to other machines."""
+        def moved(part: Any) -> Any:
+            return part.cpu() if isinstance(part, Tensor) else part
+
+        x, reference, background = map(moved, (self.x, self.reference, self.background))
+        return replace(self, x=x, reference=reference, background=background, template=moved(self.template))
+
+    def some(self, index: Tensor) -> Pairs:
+        """Return some of the pairs, by their (k,) numbers."""
+        rows: Any = index.to(self.device) if isinstance(self.x, Tensor) else index.cpu().numpy()
+        reference = self.reference if self.background is not None else self.reference[rows]
+        return replace(self, x=self.x[rows], reference=reference, single=False)
+
+    def every_reference(self) -> Pairs:
+        """Return each x paired with each row of the background, as (pairs × rows) pairs."""
+        if self.background is None:
+            return self
+        rows: Any = self.background
+        if isinstance(self.x, Tensor):
+            x, reference = self.x.repeat_interleave(len(rows), dim=0), rows.repeat(len(self), 1)
+        else:
+            x, reference = np.repeat(self.x, len(rows), axis=0), np.tile(rows, (len(self), 1))  # type: ignore[assignment]
+        return replace(self, x=x, reference=reference, background=None, single=False)
 
     def restore(self, values: Tensor) -> Array:
         """Return results in the kind and rank that the user passed."""
         return like(values[0] if self.single else values, self.template)
+
+
+def differ(x: Array, reference: Array) -> Tensor:
+    """Where two arrays differ; NaN equals NaN."""
+    either: Any = to_tensor(np.asarray(x != reference)) if isinstance(x, np.ndarray) else x != reference
+    kind = x.dtype.kind if isinstance(x, np.ndarray) else "f" if x.is_floating_point() else "i"
+    if kind not in "fO":
+        return either
+    both = _missing(x) & _missing(reference)
+    return either & ~(both if isinstance(both, Tensor) else torch.from_numpy(np.asarray(both)))
+
+
+def _coded(x: Any, other: Any, names: list[Any] | None, name: str) -> tuple[np.ndarray, np.ndarray, Columns]:
+    """Return a data frame and what goes with it as numbers, each of the rank in which it came, and the way back."""
+    width = len(names or [])
+    for part, title in ((x, "x"), (other, name)):
+        if np.ndim(part) not in (1, 2) or np.shape(part)[-1] != width:
+            raise UserError(
+                f"x and {name} must have the same features, but one is a data frame with {width} columns and {title} "
+                f"has the shape {np.shape(part)}. Select the same columns for both."
+            )
+    columns, [points, others] = encode(as_frame(x, names), as_frame(other, names))
+    return points[0] if np.ndim(x) == 1 else points, others[0] if np.ndim(other) == 1 else others, columns
+
+
+def _pair_count(rows: int, others: int, background: bool) -> int:
+    """Return how many pairs there are, or say what does not fit."""
+    name = "background" if background else "reference"
+    if not rows or not others:
+        raise UserError(f"at least one pair is needed, but x has {rows} rows and {name} {others}.")
+    count = rows if background else max(rows, others)
+    if not background and {rows, others} - {1, count}:
+        raise UserError(
+            f"x has {rows} rows and reference has {others}: one reference per x is needed, or a single one for all. "
+            "To average f over rows, as shap does, pass them as background=… instead."
+        )
+    return count
+
+
+def _place(column: Any, labels: list[Any], count: int) -> int:
+    """Return where a column stands that is given by name or number."""
+    if column in labels:
+        return labels.index(column)
+    if isinstance(column, int | np.integer) and 0 <= column < count and not isinstance(column, bool):
+        return int(column)
+    raise UserError(f"groups must name columns of x, but {column!r} is none of {_listed(labels)}.")
 
 
 def module_of(f: Model) -> nn.Module | None:
@@ -353,18 +504,18 @@ def layer_width(f: Model) -> int:
 class BatchModel:
     """f as a function from a batch of points to a float64 tensor.
 
-    Modules get tensors. Other functions are first called with the kind of points that the user
-    passed and, if that fails, with the other kind; what worked is kept for all further calls.
+    Modules get tensors. Other functions get a data frame where the user passed one, with its columns in the order
+    that f was fitted to. With arrays and tensors they are first called with the kind that the user passed and, if
+    that fails, with the other kind; what worked is kept for all further calls.
     """
 
-    def __init__(self, f: Model, template: Any = None, names: list[Any] | None = None) -> None:
+    def __init__(self, f: Model, template: Any = None, columns: Columns | None = None) -> None:
         if not callable(f):
             raise UserTypeError(
                 f"f must be callable on an (m, n) batch, but it is a {type(f).__name__}. "
                 + ("Pass its predict method." if hasattr(f, "predict") else "Pass a function or a torch module.")
             )
-        check_fitted_names(f, names)
-        self.f = f
+        self.f, self.columns = f, columns
         self.width = layer_width(f)
         self.device: torch.device | None = None
         self.dtype: torch.dtype | None = None
@@ -375,13 +526,22 @@ class BatchModel:
             weight = next((p for p in module.parameters() if p.is_floating_point()), None)
             if weight is not None:
                 self.device, self.dtype = weight.device, weight.dtype
+            if columns is not None and columns.coded.any():
+                text = _listed([columns.names[j] for j in np.flatnonzero(columns.coded)])
+                raise UserTypeError(f"a torch module needs numbers, but these columns hold other values: {text}.")
+        elif columns is not None:
+            self.kinds, self.columns = ["frame"], replace(columns, order=fitted_order(f, columns.names))
 
     def __call__(self, points: Array) -> Tensor:
         """Evaluate f on (m, n) points; (m,) finite numbers come back."""
         with torch.no_grad(), eval_mode(self.f):
             try:
                 values = self._call(self.kinds[0], points)
+            except UserError:
+                raise
             except Exception as error:
+                if self.kinds == ["frame"] and not out_of_memory(error):
+                    error.add_note("f was called on a data frame, as x is one. If f takes arrays, pass x.to_numpy().")
                 values = self._second_try(points, error)
         del self.kinds[1:]
         return values
@@ -404,6 +564,9 @@ class BatchModel:
             points = points if known or self.device is None else points.to(self.device, self.dtype)
         elif isinstance(points, Tensor):
             points = points.cpu().numpy()
+        if kind == "frame":
+            assert self.columns is not None
+            points = self.columns.frame(points)  # type: ignore[arg-type]
         return self.checked(self.f(points), len(points))
 
     def checked(self, output: Any, m: int) -> Tensor:
@@ -423,18 +586,6 @@ class BatchModel:
                 "Hybrids of x and reference may lie outside the range that f was made for."
             )
         return values
-
-
-def check_fitted_names(f: Model, names: list[Any] | None) -> None:
-    """Refuse a data frame whose columns stand in another order than those that a scikit-learn model was fitted to."""
-    fitted = getattr(getattr(f, "__self__", None), "feature_names_in_", None)
-    if fitted is None or names is None or list(fitted) == names:
-        return
-    if set(fitted) == set(names):
-        raise UserError(
-            f"f was fitted to the columns {_listed(list(fitted))}, but x has them in the order {_listed(names)}. "
-            "f is given arrays, without names: pass x[list(model.feature_names_in_)]."
-        )
 
 
 def chunk_rows(n: int, device: torch.device, chunk: int | None = None, width: int = 1) -> int:
@@ -480,14 +631,17 @@ def hybrid_values(
     `select` maps row numbers (r,) to the pair each belongs to (r,) and the features taken from the
     reference (r, n), so no more than one chunk of hybrids is ever in memory.
     """
-    model = BatchModel(f, pairs.template, pairs.names)
+    model = BatchModel(f, pairs.template, pairs.columns)
     points = pairs.on(model)
+    rows = 1 if pairs.background is None else len(pairs.background)
 
     def work(start: int, stop: int) -> Tensor:
-        return model(points.take(*select(torch.arange(start, stop, device=points.device))))
+        values = model(points.take(*select(torch.arange(start, stop, device=points.device))))
+        return values if rows == 1 else values.reshape(-1, rows).mean(dim=1)
 
+    size = max(1, chunk_rows(pairs.x.shape[1], points.device, chunk, model.width) // rows)
     with progress_bar(total, progress) as bar:
-        for values in in_batches(total, chunk_rows(pairs.n, points.device, chunk, model.width), work):
+        for values in in_batches(total, size, work):
             yield values
             bar.update(len(values))
 
@@ -502,11 +656,24 @@ def progress_off(progress: bool | None) -> bool | None:
     return None if progress is None else not progress
 
 
+def at_x(f: Model, pairs: Pairs, chunk: int | None = None, changed: bool = False) -> Tensor:
+    """f(x) or, if `changed`, f(x′), the mean over a background; (pairs,) float64, in the processor's memory."""
+
+    def select(rows: Tensor) -> tuple[Tensor, Tensor]:
+        return rows, torch.full((len(rows), pairs.n), changed, device=rows.device)
+
+    return torch.cat(list(hybrid_values(f, pairs, len(pairs), select, chunk, progress=False))).cpu()
+
+
+def ends(f: Model, pairs: Pairs, chunk: int | None = None) -> tuple[Tensor, Tensor]:
+    """f(x) and f(x′), (pairs,) each; see `at_x`."""
+    return at_x(f, pairs, chunk), at_x(f, pairs, chunk, changed=True)
+
+
 def predict(f: Model, points: Points, chunk: int | None = None) -> Array:
     """Evaluate f on (n,) or (m, n) points in chunks; a float64 number or (m,) of the points' kind."""
-    rows = as_points(points, "points")
-    if not len(rows):
-        return like(torch.zeros(0, dtype=torch.float64), points if isinstance(points, Tensor) else rows)
+    if not len(points):  # type: ignore[arg-type]
+        return like(torch.zeros(0, dtype=torch.float64), points)
     pairs = Pairs.of(points, points)
 
     def select(rows: Tensor) -> tuple[Tensor, Tensor]:

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from insdel.errors import UserTypeError
-from insdel.evaluate import Model, Pairs, Points, hybrid_values
+from insdel.evaluate import Model, Pairs, hybrid_values
 
 HYBRIDS = 2  # of every pair at which a model is asked, besides x and x′
 SUMS = 8  # random sums of its predictions that are written down
@@ -37,25 +37,27 @@ PLAIN_KINDS = (type(None), bool, int, float, str, tuple, list, dict, np.ndarray,
 Plain = dict[str, Any]
 
 
-def identity(f: Model, x: Points, reference: Points, *, code: Sequence[str | Path] = (), **facts: Any) -> Plain:
+def identity(f: Model, pairs: Pairs, *, code: Sequence[str | Path] = (), **facts: Any) -> Plain:
     """What decides a table of these pairs, to the last digit but rounding.
 
     Parameters
     ----------
-    f, x, reference : the model and the pairs, (pairs, n) each
+    f, pairs : the model and the pairs
     code : further source files on which the numbers depend
     **facts : all else that decides it: methods, options, seeds, plans
     """
-    points = {"x": plain(x), "reference": plain(reference)}
-    return {"model": model_identity(f, x, reference), **points, **plain(facts), "code": code_hash(*code)}
+    points = {"x": plain(pairs.x), "reference": plain(pairs.reference)}
+    more = {"columns": pairs.columns, "group": pairs.group, "background": pairs.background}
+    points |= {name: plain(part) for name, part in more.items() if part is not None}
+    return {"model": model_identity(f, pairs), **points, **plain(facts), "code": code_hash(*code)}
 
 
-def model_identity(f: Model, x: Points, reference: Points) -> Plain:
+def model_identity(f: Model, pairs: Pairs) -> Plain:
     """A module by its layers, their attributes, all weights and buffers; any f by what it predicts at hybrids."""
     result: Plain = {"kind": "function"}
     if isinstance(f, nn.Module):
         result = {"kind": name_of(type(f)), **_module(f)}
-    return {**result, "predictions": _predictions(f, Pairs.of(x, reference))}
+    return {**result, "predictions": _predictions(f, pairs)}
 
 
 def _module(f: nn.Module, within: tuple[int, ...] = ()) -> Plain:

@@ -23,6 +23,7 @@ from insdel.errors import UserError, whole
 from insdel.evaluate import (
     Array,
     BatchModel,
+    Groups,
     Model,
     Pairs,
     Points,
@@ -70,17 +71,19 @@ class Lattice:
         cls,
         f: Model,
         x: Points,
-        reference: Points,
+        reference: Points | None = None,
         *,
+        groups: Groups | None = None,
+        background: Points | None = None,
         max_features: int = MAX_FEATURES,
         chunk: int | None = None,
         progress: bool | None = None,
     ) -> Lattice:
-        """Evaluate f on all hybrids of x and reference, each (n,)."""
-        pairs = Pairs.of(x, reference)
+        """Evaluate f on all hybrids of x and reference, each (n,); see `lattices` for the options."""
+        pairs = Pairs.of(x, reference, groups, background)
         if not pairs.single:
             raise UserError("Lattice.evaluate takes one pair of (n,) points. Use insdel.lattices for many pairs.")
-        return next(lattices(f, x, reference, max_features=max_features, chunk=chunk, progress=progress))
+        return next(pair_lattices(f, pairs, max_features=max_features, chunk=chunk, progress=progress))
 
     @property
     def d(self) -> int:
@@ -232,8 +235,10 @@ class Lattice:
 def lattices(
     f: Model,
     X: Points,
-    R: Points,
+    R: Points | None = None,
     *,
+    groups: Groups | None = None,
+    background: Points | None = None,
     max_features: int = MAX_FEATURES,
     chunk: int | None = None,
     progress: bool | None = None,
@@ -246,15 +251,29 @@ def lattices(
     Parameters
     ----------
     X, R : (n,) or (pairs, n)
+    groups : columns that change together, {label: [columns]}; each group is one player
+    background : (rows, n) instead of R: f is averaged over hybrids with each of them
     max_features : refuse pairs with more differing features than this
     chunk : hybrids per model call, of as many pairs as fit (default: what suits the device)
     progress : show a progress bar (default: on terminals, for work of more than two seconds)
     """
-    pairs = Pairs.of(X, R)
+    pairs = Pairs.of(X, R, groups, background)
+    return pair_lattices(f, pairs, max_features=max_features, chunk=chunk, progress=progress)
+
+
+def pair_lattices(
+    f: Model,
+    pairs: Pairs,
+    *,
+    max_features: int = MAX_FEATURES,
+    chunk: int | None = None,
+    progress: bool | None = None,
+) -> Iterator[Lattice]:
+    """Yield the Lattice of each pair; see `lattices`."""
     differing = pairs.differing()
     d = differing.sum(dim=1)
     _check_size(d, whole("max_features", max_features))
-    fold = Fold.of(f) if chunk is None else None
+    fold = Fold.of(f) if chunk is None and pairs.plain else None
     if fold is not None and fold.pays(int(d.max())):
         return _folded_lattices(fold, pairs, differing, progress)
     return _lattices(f, pairs, differing, chunk, progress)

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -18,13 +20,14 @@ from insdel.evaluate import (
     Points,
     aligned,
     as_points,
-    check_fitted_names,
+    differ,
     feature_names,
     like,
     predict,
     same_fields,
     to_tensor,
 )
+from insdel.frames import encode
 from insdel.seeds import check_seed
 
 CHUNK_NUMBERS = 2**20  # distances computed at a time: 8 MiB
@@ -91,18 +94,17 @@ def counterfactual(
     all_differ : the paper's choice for CERN, the charges included; give this or `at_least`
     nearest : how many candidates compete; all, where there are fewer
     """
-    rows = _rows(points)
-    check_fitted_names(f, feature_names(points))
+    rows = _numbers(points, "counterfactual")
     needed = _needed(rows.shape[1], at_least, all_differ, nearest)
     z = to_tensor(rows).double()
-    response = to_tensor(predict(f, rows)).to(z.device)
+    response = to_tensor(predict(f, points)).to(z.device)
     partner, most = _partners(z, response, needed, nearest)
     got = (partner >= 0).cpu().numpy()
     reasons = {
         int(i): f"no other point differs in at least {needed} of {rows.shape[1]} features; {int(most[i])} is the most"
         for i in np.flatnonzero(~got)
     }
-    return _pairs(rows, np.flatnonzero(got), partner.cpu().numpy()[got], reasons)
+    return _pairs(points, rows, np.flatnonzero(got), partner.cpu().numpy()[got], reasons)
 
 
 def one_to_one(points: Points, seed: int = 0) -> Pairs:
@@ -122,7 +124,7 @@ def one_to_one(points: Points, seed: int = 0) -> Pairs:
     partner[left], partner[right] = right, left
     index = np.flatnonzero(partner >= 0)
     reason = f"{len(rows)} points cannot be paired without one being left"
-    return _pairs(rows, index, partner[index], {int(i): reason for i in shuffled[even:]})
+    return _pairs(points, rows, index, partner[index], {int(i): reason for i in shuffled[even:]})
 
 
 def average(points: Points, data: Points | None = None) -> Pairs:
@@ -134,8 +136,9 @@ def average(points: Points, data: Points | None = None) -> Pairs:
     data : (rows, n) of which the mean is taken, such as the training rows; by default the points. Columns of
         data frames are matched by name
     """
-    rows = _rows(points)
-    table = to_tensor(rows if data is None else _rows(aligned(data, feature_names(points), "data", "points"), "data"))
+    rows = _numbers(points, "average")
+    given = points if data is None else aligned(data, feature_names(points), "data", "points")
+    table = to_tensor(_numbers(given, "average", "data"))
     if table.shape[1] != rows.shape[1]:
         raise UserError(
             f"data needs the {rows.shape[1]} features of the points; found {table.shape[1]}. Select the same columns."
@@ -144,14 +147,34 @@ def average(points: Points, data: Points | None = None) -> Pairs:
     kind = x.dtype if x.is_floating_point() else torch.float64
     mean = table.double().mean(0).to(x.device, kind).expand(len(rows), -1).contiguous()
     differing = (x != mean).sum(1).cpu().numpy()
-    return Pairs(rows, like(mean, rows), np.arange(len(rows)), None, differing, {})
+    reference = like(mean, rows)
+    if isinstance(points, pd.DataFrame):
+        reference = pd.DataFrame(reference, index=points.index, columns=points.columns)
+    kept: Any = points if isinstance(points, pd.DataFrame) else rows
+    return Pairs(kept, reference, np.arange(len(rows)), None, differing, {})
 
 
 def _rows(points: Points, name: str = "points") -> Array:
-    """Check that `points` is a table with at least one row."""
-    rows = as_points(points, name)
+    """Return a table with at least one row as numbers: those of a data frame that are none stand as codes."""
+    rows = encode(points)[1][0] if isinstance(points, pd.DataFrame) and points.shape[1] else as_points(points, name)
     if rows.ndim != 2 or len(rows) == 0:
         raise UserError(f"{name} needs shape (m, n), m ≥ 1; found {tuple(rows.shape)}. Pass one point per row.")
+    return rows
+
+
+def _numbers(points: Points, policy: str, name: str = "points") -> Array:
+    """Check that `points` is a table of numbers, as distances and means need them."""
+    if isinstance(points, pd.DataFrame):
+        columns, _ = encode(points)
+        text = [str(columns.names[j]) for j in np.flatnonzero(columns.coded)]
+        if text:
+            raise UserError(
+                f"the {policy} policy needs numbers, but {name} has other values in {', '.join(text[:20])}. Encode "
+                "these columns first, or use one_to_one, which takes any values."
+            )
+    rows = _rows(points, name)
+    if bool(torch.isnan(to_tensor(rows).double()).any()):
+        raise UserError(f"the {policy} policy needs numbers, but {name} has missing values. Drop or impute these rows.")
     return rows
 
 
@@ -204,8 +227,10 @@ def _widest(candidate: Tensor, distance: Tensor, gap: Tensor) -> Tensor:
     return torch.where(candidate.any(1), column, -1)
 
 
-def _pairs(rows: Array, index: np.ndarray, partner: np.ndarray, without: dict[int, str]) -> Pairs:
-    """Pairs of rows, with the number of features that differ."""
+def _pairs(points: Points, rows: Array, index: np.ndarray, partner: np.ndarray, without: dict[int, str]) -> Pairs:
+    """Pairs of rows, with the number of features that differ; rows of a data frame keep its types."""
     x, reference = rows[index], rows[partner]
-    differing = to_tensor(x != reference).sum(1).cpu().numpy()
+    differing = differ(x, reference).sum(1).cpu().numpy()
+    if isinstance(points, pd.DataFrame):
+        x, reference = points.iloc[index], points.iloc[partner]
     return Pairs(x, reference, index, partner, differing, without)

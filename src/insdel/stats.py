@@ -7,7 +7,7 @@ are points, so errors are counted by points (Fafchamps and Gubert 2007; Aronow, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from insdel.seeds import check_seed
 REFERENCES = ("best", "expected")  # rows that no attribution method can win against
 Number = tuple[float, float]  # value and standard error
 DRAWS = 2000  # of a bootstrap
+BLOCK = 2**21  # counts of pairs in redrawn samples that are held at a time: 16 MiB
 
 
 def naive_error(values: Any) -> Any:
@@ -225,6 +226,34 @@ def _correlation(sums: np.ndarray) -> np.ndarray:
         return (xy - x * y / m) / np.sqrt((xx - x * x / m) * (yy - y * y / m))
 
 
+def mean_test(values: Any, ends: Ends | None = None, level: float = 0.95) -> tuple[float, float, float, float, float]:
+    """Mean of (m,) values, its standard error, an interval and the two-sided p-value against 0.
+
+    Student's t with one degree of freedom less than there are points (x and x′ counted once), or pairs.
+    """
+    from scipy.stats import t
+
+    value, se = mean(values, ends)
+    known = ends or Ends()
+    units = len(np.asarray(values))
+    if known.x_id is not None:
+        both = known.x_id if known.reference_id is None else np.concatenate([known.x_id, known.reference_id])
+        units = min(units, len(np.unique(both)))
+    if not se > 0 or units < 2:
+        return value, se, np.nan, np.nan, np.nan
+    half = float(t.ppf((1 + level) / 2, units - 1)) * se
+    return value, se, value - half, value + half, float(2 * t.sf(abs(value) / se, units - 1))
+
+
+def holm_adjusted(chances: np.ndarray) -> np.ndarray:
+    """Holm's adjusted p-values, (k,); NaN stays NaN and counts as a test."""
+    order = np.argsort(chances, kind="stable")  # NaN last
+    scaled = chances[order] * (len(chances) - np.arange(len(chances)))
+    result = np.empty(len(chances))
+    result[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return result
+
+
 def holm(margins: Any, level: float = 0.05) -> np.ndarray:
     """Which of k numbers differ from 0 if all of them are judged at once, (k,) booleans: Holm's step-down correction.
 
@@ -265,7 +294,7 @@ def bootstrap_error(
     return float(statistic(table)), math.sqrt(alone)
 
 
-def _counts(places: Sequence[np.ndarray], draws: int, seed: int) -> np.ndarray:
+def _counts(places: Sequence[np.ndarray], draws: int, seed: int | np.random.Generator) -> np.ndarray:
     """How often each pair counts, (draws, m), if groups are drawn with replacement; product over the places."""
     points = 1 + max(int(codes.max()) for codes in places)
     drawn = np.random.default_rng(seed).multinomial(points, np.full(points, 1 / points), size=draws)
@@ -276,7 +305,7 @@ def _counts(places: Sequence[np.ndarray], draws: int, seed: int) -> np.ndarray:
 
 
 def summary(
-    table: pd.DataFrame,
+    table: Any,
     pairs: Any = None,
     differences: Sequence[tuple[str, str]] = (),
     *,
@@ -289,7 +318,7 @@ def summary(
 
     Parameters
     ----------
-    table : from `compare`
+    table : a `Comparison`, or its table
     pairs : who is paired with whom: `policies.Pairs`, or a table with the columns pair, row and reference_row. With it
         `se` counts shared points (`standard_error`) and the bootstrap draws points; without it both are naive: they
         take the pairs for independent
@@ -302,12 +331,19 @@ def summary(
     DataFrame: mode, method, mean, se, low, high, pairs, wins, median. `wins` is the share of pairs in which no other
     attribution method has a larger value ("best" and "expected" do not take part); missing for differences
     """
+    if hasattr(table, "points") and hasattr(table, "table"):  # a Comparison knows which points its pairs share
+        table, pairs = table.table, table.points if pairs is None else pairs
     check_columns(table, ["pair", "method", "mode", value], "the table")
     check_seed(seed)
     if not 0 < level < 1 or whole("bootstrap", bootstrap) < 0:
         raise UserError(f"level must lie between 0 and 1, bootstrap be 0 or more draws; found {level} and {bootstrap}.")
     if any(isinstance(couple, str) or len(couple) != 2 for couple in differences):
         raise UserError(f"differences must be pairs of methods, [(a, b), …]; found {differences!r}.")
+    known = set(table["method"])
+    unknown = [name for couple in differences for name in couple if name not in known]
+    if unknown:
+        shown = ", ".join(sorted(known))
+        raise UserError(f"differences must name methods of the table ({shown}); found {unknown[0]!r}.")
     if table.duplicated(["pair", "method", "mode"]).any():
         raise UserError("summary needs each method once for each pair and mode; found some twice. Number pairs anew.")
     parts = []
@@ -363,15 +399,25 @@ def _interval(
     bootstrap gives the interval its shape, the standard error its width.
     """
     places = ends.groups()[0] if ends.x_id is not None else [np.arange(len(values))]
-    weights = _counts(places, draws, seed)
-    weights = weights[weights.sum(axis=1) > 0]
-    means = weights @ values / weights.sum(axis=1, keepdims=True)
+    means = np.concatenate(list(_redrawn_means(values, places, draws, seed)))
     center, edges = values.mean(axis=0), [(1 - level) / 2, (1 + level) / 2]
     if len(places) == 2 and len(means) > 1:
         spread = means.std(axis=0, ddof=1)
         means = center + (means - center) * np.divide(se, spread, out=np.ones_like(se), where=spread > 0)
     low, high = np.quantile(means, edges, axis=0)
     return low, high
+
+
+def _redrawn_means(
+    values: np.ndarray, places: Sequence[np.ndarray], draws: int, seed: int
+) -> Iterator[np.ndarray]:
+    """Means of the columns over redrawn pairs, (some draws, k) at a time: memory does not grow with the draws."""
+    generator = np.random.default_rng(seed)
+    size = max(1, BLOCK // max(1, len(values)))
+    for start in range(0, draws, size):
+        weights = _counts(places, min(size, draws - start), generator)
+        weights = weights[weights.sum(axis=1) > 0]
+        yield weights @ values / weights.sum(axis=1, keepdims=True)
 
 
 def plus_minus(value: float, se: float, digits: int | None = None, sign: str = "") -> str:

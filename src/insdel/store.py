@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import warnings
@@ -10,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from insdel.errors import UserError
 from insdel.identity import differences
@@ -32,6 +31,8 @@ class Store:
         if self.folder is not None:
             if self.folder.exists() and not self.folder.is_dir():
                 raise UserError(f"a checkpoint needs a folder, but {self.folder} is a file. Name another.")
+            if importlib.util.find_spec("pyarrow") is None:
+                raise UserError("a checkpoint is written as parquet, which needs pyarrow: pip install pyarrow.")
             self.folder.mkdir(parents=True, exist_ok=True)
             self.identity = identity()
             self._claim(self.folder)
@@ -74,11 +75,16 @@ class Store:
 
 def _about(path: Path) -> str:
     """What a chunk's file says that it belongs to; empty if it says nothing."""
+    import pyarrow.parquet as pq
+
     return (pq.read_schema(path).metadata or {}).get(ABOUT, b"").decode()
 
 
 def _whole(path: Path) -> bool:
     """Whether a file can be read; one that is damaged is removed with a word, and made anew."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         json.loads(path.read_bytes()) if path.suffix == ".json" else pq.read_table(path)
     except (pa.ArrowInvalid, OSError, ValueError) as error:
@@ -90,6 +96,9 @@ def _whole(path: Path) -> bool:
 
 def write_parquet(table: pd.DataFrame, path: Path, about: str | None = None) -> None:
     """Write a table so that a reader finds all of it or nothing; `about` says what it is, inside the file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     content = pa.Table.from_pandas(table, preserve_index=False)
     if about is not None:

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import insdel
-from insdel.book import board, board_figures
 from insdel.examples import Example, game, house
+from insdel_book import board, board_figures
 
 ORDERS = np.array(list(permutations(range(3))))
 TESTS = ("insertion", "deletion", "both")

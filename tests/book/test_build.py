@@ -12,16 +12,16 @@ import yaml
 from bs4 import BeautifulSoup
 from conftest import ROOT, insdel, make_tiny_book
 
-from insdel.book.build import launch_options, publish, typeset
-from insdel.book.cache import chapter_key, folder_hash, package_graph, surroundings
-from insdel.book.chapters import list_chapters
+from insdel_book.build import launch_options, publish, typeset
+from insdel_book.cache import chapter_key, folder_hash, package_graph, surroundings
+from insdel_book.chapters import list_chapters
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package whose code may be edited."""
     folder = tmp_path_factory.mktemp("src")
-    shutil.copytree(ROOT / "src" / "insdel", folder / "insdel", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "src", folder, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"), dirs_exist_ok=True)
     return folder
 
 
@@ -141,7 +141,7 @@ def test_a_draft_counts_references_that_lead_out_of_it(tmp_path: Path, monkeypat
     remarks = "a.ipynb:1: WARNING: undefined label: 'walk'\n"
     remarks += "b.ipynb:2: WARNING: duplicate name\nc: WARNING: label 'x' not found\n"
     done = subprocess.CompletedProcess([], 0, "", remarks)
-    monkeypatch.setattr("insdel.book.build.subprocess.run", lambda *_, **__: done)
+    monkeypatch.setattr("insdel_book.build.subprocess.run", lambda *_, **__: done)
     said: list[str] = []
     typeset(tmp_path, False, said.append)
     assert said[0] == "b.ipynb:2: WARNING: duplicate name"

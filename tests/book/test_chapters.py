@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from insdel.book.chapters import (
+from insdel_book.chapters import (
     Chapter,
     find_chapter,
     find_root,

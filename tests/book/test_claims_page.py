@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from insdel.book.pages import claims as page
-from insdel.book.pages import derive
-from insdel.paper.claims import CLAIMS, HOLDS, VERDICTS, Figure, Finding
-from insdel.paper.claims.sentences import HEADLINES, SENTENCES
-from insdel.paper.claims.verdict import WORDS, above
+from insdel_book.pages import claims as page
+from insdel_book.pages import derive
+from insdel_paper.claims import CLAIMS, HOLDS, VERDICTS, Figure, Finding
+from insdel_paper.claims.sentences import HEADLINES, SENTENCES
+from insdel_paper.claims.verdict import WORDS, above
 
 TEXT = (ROOT / "book" / "claims.md").read_text(encoding="utf-8")
 CHAPTERS = [path.stem for path in (ROOT / "notebooks").glob("[0-9]*.md")]
@@ -91,7 +91,7 @@ def test_pages_are_derived_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     calls = []
     monkeypatch.setattr(derive, "derive", lambda claims: calls.append(1) or {c.id: Finding(HOLDS, "") for c in claims})
     for _ in range(2):
-        for name, text in {"claims": "% claims: counts", "errata": "% errata: typographic"}.items():
+        for name, text in {"claims": "% claims: counts", "errata": "% errata: brief"}.items():
             (tmp_path / "stage" / "book" / f"{name}.md").write_text(text)
         derive.write_pages(tmp_path, tmp_path / "stage", [])
     assert len(calls) == 1

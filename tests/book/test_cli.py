@@ -10,10 +10,10 @@ import nbformat
 import pytest
 from conftest import ROOT, insdel
 
-from insdel.book.chapters import list_chapters
-from insdel.book.cli import main
-from insdel.book.twins import sync
 from insdel.errors import UserError
+from insdel_book.chapters import list_chapters
+from insdel_book.cli import main
+from insdel_book.twins import sync
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_figures_show_the_run_of_whoever_changes_a_parameter(
         seen.update(values)
         return tmp_path / "notebook", tmp_path / "page"
 
-    monkeypatch.setattr("insdel.book.build.run_one", run_one)
+    monkeypatch.setattr("insdel_book.build.run_one", run_one)
     assert main(["run", "cern", *arguments, "-o", str(tmp_path)]) == 0
     assert seen.get("evidence") == evidence
 
@@ -123,7 +123,7 @@ def test_a_defect_shows_its_traceback_and_a_users_mistake_does_not(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(error: Exception) -> None:
-        monkeypatch.setattr("insdel.book.doctor.report", lambda _: (_ for _ in ()).throw(error))
+        monkeypatch.setattr("insdel_book.doctor.report", lambda _: (_ for _ in ()).throw(error))
 
     fail(ZeroDivisionError("lost"))
     assert main(["doctor"]) == 1
@@ -139,7 +139,7 @@ def test_a_defect_shows_its_traceback_and_a_users_mistake_does_not(
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "cern", "--list"], ["data"]])
 def test_questions_are_answered_without_anything_heavy(arguments: list[str]) -> None:
-    code = f"import sys; from insdel.book.cli import main\ntry: main({arguments})\nexcept SystemExit: pass\n"
+    code = f"import sys; from insdel_book.cli import main\ntry: main({arguments})\nexcept SystemExit: pass\n"
     code += "print([name for name in ('torch', 'matplotlib', 'jupytext', 'papermill') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

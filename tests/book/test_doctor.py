@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from insdel.book import doctor, durations
-from insdel.book.doctor import Finding, examine, report
-from insdel.paper import data, results
+from insdel_book import doctor, durations
+from insdel_book.doctor import Finding, examine, report
+from insdel_paper import data, results
 
 
 @pytest.fixture

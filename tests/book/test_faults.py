@@ -21,13 +21,13 @@ from bs4 import BeautifulSoup
 from conftest import insdel
 from markdown_it import MarkdownIt
 
-from insdel.book import build, space, workers
-from insdel.book.chapters import list_chapters
-from insdel.book.cli import main
-from insdel.book.doctor import examine
-from insdel.book.pages.status import code, plain, status_page
-from insdel.book.run import ChapterError, execute, limits, refuse_unfinished
 from insdel.errors import UserError
+from insdel_book import build, space, workers
+from insdel_book.chapters import list_chapters
+from insdel_book.cli import main
+from insdel_book.doctor import examine
+from insdel_book.pages.status import code, plain, status_page
+from insdel_book.run import ChapterError, execute, limits, refuse_unfinished
 
 CELL = "\n```{{code-cell}} ipython3\n{}\n```\n"
 
@@ -154,7 +154,7 @@ def wait_for(what: Callable[[], bool], seconds: float = 60) -> bool:
 def start_build(book: Path) -> tuple[subprocess.Popen[str], list[psutil.Process]]:
     """A build in the middle of a chapter that sleeps, and the processes that it started."""
     add_cell(book, "import time\nfrom pathlib import Path\nPath('sleeping').touch()\ntime.sleep(600)")
-    command = [sys.executable, "-m", "insdel.book.cli", "book", "--chapters", "add"]
+    command = [sys.executable, "-m", "insdel_book.cli", "book", "--chapters", "add"]
     parent = subprocess.Popen(command, cwd=book, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               start_new_session=True)  # fmt: skip
     assert wait_for((book / "notebooks" / "sleeping").exists)

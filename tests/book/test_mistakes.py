@@ -9,8 +9,8 @@ import pytest
 import torch
 from conftest import ROOT, insdel
 
-from insdel.book.cli import main
-from insdel.book.run import MISTAKES
+from insdel_book.cli import main
+from insdel_book.run import MISTAKES
 
 CELL = "\n```{{code-cell}} ipython3\n{}\n```\n"
 FILES = {

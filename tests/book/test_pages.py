@@ -13,7 +13,7 @@ import pytest
 from bs4 import BeautifulSoup
 from conftest import ROOT
 
-from insdel.book.chapters import list_chapters
+from insdel_book.chapters import list_chapters
 
 LOADING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src",
            "embed": "src", "object": "data"}  # fmt: skip

@@ -11,13 +11,13 @@ import nbformat
 import pytest
 from conftest import ROOT
 
-from insdel.book import ranges
-from insdel.book.chapters import list_chapters, read_parameters
-from insdel.book.parameters import Parameter, cell_source, check_values, read_source
-from insdel.book.ranges import Mismatch, parse
-from insdel.book.run import show_values
-from insdel.book.twins import sync
 from insdel.errors import UserError
+from insdel_book import ranges
+from insdel_book.chapters import list_chapters, read_parameters
+from insdel_book.parameters import Parameter, cell_source, check_values, read_source
+from insdel_book.ranges import Mismatch, parse
+from insdel_book.run import show_values
+from insdel_book.twins import sync
 
 SOURCE = """count = 3  # how many; 1 to 5
 rate = 0.5  # how fast; between 0.0 and 1.0
@@ -153,10 +153,10 @@ def test_samples_hold_both_ends_and_an_odd_value() -> None:
 
 def test_names_are_those_that_the_package_knows() -> None:
     from insdel import METHODS
-    from insdel.course.exercises import EXERCISES
-    from insdel.paper.networks.mlp import RECIPES
-    from insdel.paper.networks.search import recipe_variants
+    from insdel.own.mlp import RECIPES
     from insdel.stats import REFERENCES
+    from insdel_book.course.exercises import EXERCISES
+    from insdel_paper.networks.search import recipe_variants
 
     assert ranges.NAMES["methods"] == (*METHODS, *REFERENCES)
     assert ranges.NAMES["exercises"] == tuple(EXERCISES)

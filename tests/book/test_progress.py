@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from insdel.book import progress as p
-from insdel.book.chapters import list_chapters
-from insdel.book.run import execute
+from insdel_book import progress as p
+from insdel_book.chapters import list_chapters
+from insdel_book.run import execute
 
 
 class Terminal(io.StringIO):

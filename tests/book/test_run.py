@@ -9,8 +9,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from insdel.book.chapters import RECORD, read_parameters
-from insdel.book.run import ChapterError, clean, refuse_warnings, scrubber, show_values, take_records
+from insdel_book.chapters import RECORD, read_parameters
+from insdel_book.run import ChapterError, clean, refuse_warnings, scrubber, show_values, take_records
 
 
 def code(source: str, *outputs: dict, tags: tuple[str, ...] = (), **metadata: object):

@@ -10,8 +10,8 @@ import nbformat
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from insdel.book.chapters import list_chapters
-from insdel.book.twins import last_commit, repository_address, sync, twin, twin_text
+from insdel_book.chapters import list_chapters
+from insdel_book.twins import last_commit, repository_address, sync, twin, twin_text
 
 
 @pytest.fixture(autouse=True)

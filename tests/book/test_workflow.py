@@ -12,9 +12,9 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from insdel.book.build import launch_options, stage
-from insdel.book.cli import parser
-from insdel.book.twins import repository_address
+from insdel_book.build import launch_options, stage
+from insdel_book.cli import parser
+from insdel_book.twins import repository_address
 
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "book.yml").read_text(encoding="utf-8"))
 JOBS = WORKFLOW["jobs"]
@@ -51,7 +51,7 @@ def test_it_makes_only_what_the_makefile_has() -> None:
 def test_warnings_are_errors() -> None:
     recipe = re.search(r"^book:.*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)
     assert recipe and "insdel book" in recipe[1] and "--chapters" not in recipe[1]  # the whole book: strict
-    assert '"-n", "-W", "--keep-going"' in (ROOT / "src" / "insdel" / "book" / "build.py").read_text(encoding="utf-8")
+    assert '"-n", "-W", "--keep-going"' in (ROOT / "src" / "insdel_book" / "build.py").read_text(encoding="utf-8")
 
 
 def test_it_publishes_only_what_passed_and_only_from_main() -> None:

@@ -10,7 +10,7 @@ import test_browser
 import yaml
 from conftest import ROOT
 
-from insdel.book.chapters import toc_files
+from insdel_book.chapters import toc_files
 
 pytestmark = pytest.mark.browser
 address, open_page = test_browser.address, test_browser.open_page

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from insdel.book.chapters import list_chapters
+from insdel_book.chapters import list_chapters
 
 pytestmark = pytest.mark.browser
 HOME = "book/index.html"

@@ -8,8 +8,8 @@ from urllib.parse import quote
 import pytest
 from test_browser import address, open_page  # noqa: F401  fixtures
 
-from insdel.book.pages.claims import chapters
-from insdel.paper.claims import CLAIMS, stated
+from insdel_book.pages.claims import chapters
+from insdel_paper.claims import CLAIMS, stated
 
 pytestmark = pytest.mark.browser
 PAGE = "book/claims.html"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from conftest import ROOT
 
-from insdel.book import inline
-from insdel.book.chapters import Chapter
+from insdel_book import inline
+from insdel_book.chapters import Chapter
 
 
 def run_cells(chapter: Chapter, **values: object) -> dict:

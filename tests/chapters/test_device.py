@@ -9,7 +9,7 @@ import torch
 from conftest import ROOT
 from running import run_cells
 
-from insdel.book.chapters import Chapter, list_chapters
+from insdel_book.chapters import Chapter, list_chapters
 
 WITH_DEVICE = [chapter for chapter in list_chapters(ROOT) if "device" in chapter.parameters()]
 MOST = ("networks", "bangalore", "cern", "images", "roar", "spend")

@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT
 from running import run_cells
 
-from insdel.book.chapters import Chapter, list_chapters
+from insdel_book.chapters import Chapter, list_chapters
 
 PARTS = 50
 SLOW = {  # in range, but hours of work even at smoke sizes; what is tried instead

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from conftest import CHECK, ROOT, SETUP
 
-from insdel.book.chapters import PROFILES, Chapter, list_chapters, profile_values
-from insdel.book.twins import KERNEL, twin
+from insdel_book.chapters import PROFILES, Chapter, list_chapters, profile_values
+from insdel_book.twins import KERNEL, twin
 
 CHAPTERS = list_chapters(ROOT)
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)

@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT
 from running import run_cells
 
-from insdel.book.chapters import find_chapter, list_chapters
+from insdel_book.chapters import find_chapter, list_chapters
 
 CHAPTER = find_chapter(list_chapters(ROOT), "your_own")
 NETWORK = """

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from insdel.book.chapters import Chapter, list_chapters
+from insdel_book.chapters import Chapter, list_chapters
 
 WIDTH, LINES = 78, 25
 FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell", "parameters"}

@@ -16,11 +16,11 @@ import psutil
 import pytest
 from conftest import ROOT
 
-from insdel.book import cli, slides
-from insdel.course import notebooks
-from insdel.course.exercises import EXERCISES, TOPICS
-from insdel.course.grading import STUB
 from insdel.errors import UserError
+from insdel_book import cli, slides
+from insdel_book.course import notebooks
+from insdel_book.course.exercises import EXERCISES, TOPICS
+from insdel_book.course.grading import STUB
 
 topics = pytest.mark.parametrize("topic", TOPICS)
 versions = pytest.mark.parametrize("solved", [False, True], ids=["student", "teacher"])

@@ -16,12 +16,12 @@ from bs4 import BeautifulSoup
 from conftest import ROOT
 from docutils import nodes
 
-from insdel.book import slides
-from insdel.book.build import BuildError
-from insdel.book.chapters import by_label
-from insdel.course import lectures
-from insdel.course.lectures import Lecture, Slide
 from insdel.errors import UserError
+from insdel_book import slides
+from insdel_book.build import BuildError
+from insdel_book.chapters import by_label
+from insdel_book.course import lectures
+from insdel_book.course.lectures import Lecture, Slide
 
 TABLE = lectures.read_lectures()
 every_lecture = pytest.mark.parametrize("lecture", TABLE.values(), ids=list(TABLE))
@@ -140,7 +140,7 @@ def test_other_pages_are_staged_as_their_labelled_headings() -> None:
 
 
 def test_a_passage_ends_before_the_words_that_announce_code() -> None:
-    from insdel.course.decks import passage
+    from insdel_book.course.decks import passage
 
     box = nodes.admonition("", nodes.title("", "Predict first"))
     text = [nodes.paragraph("", line) for line in ("It is so.", "In code:")]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from insdel.book import device
-from insdel.book.cli import main
-from insdel.book.device_checks import Absent, Check, checks, network, pairs
+from insdel_book import device
+from insdel_book.cli import main
+from insdel_book.device_checks import Absent, Check, checks, network, pairs
 
 
 @pytest.fixture

@@ -17,10 +17,11 @@ from insdel import cluster, evaluate, fold, policies
 from insdel.attribution import completeness, gradients
 from insdel.chance import moments, sample
 from insdel.comparison import PAPER_METHODS
+from insdel.evaluate import Pairs
 from insdel.identity import differences, identity
-from insdel.paper import networks
-from insdel.paper.networks.mlp import MLP
-from insdel.paper.studies.best_order import interactions
+from insdel.own.mlp import MLP
+from insdel_paper import networks
+from insdel_paper.studies.best_order import interactions
 
 RNG = np.random.default_rng(0)
 X, R = RNG.normal(size=(2, 3, 6)).astype(np.float32)
@@ -199,21 +200,21 @@ class Products(TorchDispatchMode):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_comparison_computes_on_the_device_and_is_the_same_table(kind, tmp_path):
     methods = [*PAPER_METHODS, "best", "expected"]
-    wanted = insdel.compare(network(), X, R, methods)
+    wanted = insdel.compare(network(), X, R, methods).table
     with pretended_cuda():
         f, x, r = network().cuda(), KINDS[kind](X), KINDS[kind](R)
         with Products() as products:
-            table = insdel.compare(f, x, r, methods, checkpoint=tmp_path)
+            table = insdel.compare(f, x, r, methods, checkpoint=tmp_path).table
         assert products.count["cpu"] == 0 < products.count["cuda"]
         np.testing.assert_allclose(table["abc"], wanted["abc"], rtol=1e-3, atol=1e-5)
-        asked = insdel.compare(f, x, r, methods, checkpoint=tmp_path)
+        asked = insdel.compare(f, x, r, methods, checkpoint=tmp_path).table
         assert asked.equals(table)
 
 
 def test_a_model_is_the_same_on_any_device():
-    here = identity(network(), X, R)
+    here = identity(network(), Pairs.of(X, R))
     with pretended_cuda():
-        assert not list(differences(here, identity(network().cuda(), X, R)))
+        assert not list(differences(here, identity(network().cuda(), Pairs.of(X, R))))
 
 
 def test_a_model_travels_by_its_weights(cuda):

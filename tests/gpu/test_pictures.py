@@ -10,10 +10,10 @@ import torch
 from pretend import DeviceTensor, pretended_cuda
 from torch import Tensor, nn
 
-from insdel.paper.studies import images
-from insdel.paper.studies.images import saliency, walk, weights
-from insdel.paper.studies.images.network import SameConv2d
-from insdel.paper.studies.images.study import study
+from insdel_paper.studies import images
+from insdel_paper.studies.images import saliency, walk, weights
+from insdel_paper.studies.images.network import SameConv2d
+from insdel_paper.studies.images.study import study
 
 HALF = images.Preprocessing((0.4, 0.5, 0.6), (0.2, 0.25, 0.3), 18, 16)
 FEW = images.Settings(baselines=2, steps=3, masks=6, patch=6, stride=5)

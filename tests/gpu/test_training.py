@@ -9,13 +9,14 @@ import pytest
 import torch
 
 from insdel.errors import UserError
+from insdel.own import mlp
 from insdel.own import network as own_network
-from insdel.paper import networks
-from insdel.paper.data import Dataset, split
-from insdel.paper.networks import Hyper, Recipe, stacked
-from insdel.paper.studies import best_order, cost, experiments, outcome
-from insdel.paper.studies.roar import removal
-from insdel.paper.studies.roar.tasks import planted
+from insdel_paper import networks
+from insdel_paper.data import Dataset, split
+from insdel_paper.networks import Hyper, Recipe, stacked
+from insdel_paper.studies import best_order, cost, experiments, outcome
+from insdel_paper.studies.roar import removal
+from insdel_paper.studies.roar.tasks import planted
 
 RNG = np.random.default_rng(0)
 ROWS = (RNG.normal(size=(60, 5)).astype(np.float32), RNG.normal(size=60).astype(np.float32))
@@ -65,7 +66,7 @@ def test_replicates_train_together_on_the_device(cuda) -> None:
 @pytest.mark.parametrize("place", ["cpu", "cuda"])
 def test_replicates_race_on_one_device(cuda, place, monkeypatch) -> None:
     seen = []
-    for module in (stacked, networks.mlp):
+    for module in (stacked, mlp):
         plain = module.fit
         monkeypatch.setattr(module, "fit", lambda *a, p=plain, **k: (seen.append(k["device"]), p(*a, **k))[1])
     stacked.joint_versus_single(*ROWS, HYPER, seeds=(0, 1), repeats=1, recipe=RECIPE, device=place)

@@ -332,7 +332,12 @@ def test_bad_points_are_refused(method):
     with pytest.raises(ValueError, match="same features"):
         explain(method, linear(), np.zeros(6), np.zeros(5))
     with pytest.raises(ValueError, match="must be finite"):
-        explain(method, linear(), np.full(6, np.nan), np.zeros(6))
+        explain(method, linear(), np.full(6, np.inf), np.zeros(6))
+    if method != "random":  # needs neither f nor numbers
+        options = {"background": np.eye(6)} if method == "lime_tabular" else {}
+        options |= {"binary": [0]} if method in ("ig_interpolated", "ig_jump") else {}
+        with pytest.raises(ValueError, match="must be finite|made of numbers"):
+            explain(method, linear(), np.full(6, np.nan), np.zeros(6), **options)
 
 
 def test_infinite_gradients_are_refused():

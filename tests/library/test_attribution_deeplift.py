@@ -15,7 +15,7 @@ from torch import nn
 from insdel import explain
 from insdel.attribution import completeness
 from insdel.attribution.deeplift import rescale_rules
-from insdel.paper.networks.mlp import MLP
+from insdel.own.mlp import MLP
 
 
 @pytest.fixture(scope="module")
@@ -114,3 +114,12 @@ def test_threads_do_not_take_each_others_rules_away():
             entered.wait(0.3)
         assert other.result()
     assert nn.PReLU not in SUPPORTED_NON_LINEAR
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("bias", "end"), [(0.0, -1.0), (-10.0, 0.01), (10.0, -0.01)])
+def test_complete_attributions_are_not_reported_whatever_the_sign_of_f_and_its_change(bias, end):
+    f = nn.Sequential(nn.Linear(3, 1), nn.Flatten(0))
+    nn.init.ones_(f[0].weight)
+    nn.init.constant_(f[0].bias, bias)
+    assert explain("deeplift", f, torch.zeros(1, 3), torch.full((1, 3), end)).sum() == pytest.approx(3 * end, abs=1e-5)

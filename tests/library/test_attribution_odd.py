@@ -9,7 +9,7 @@ from test_attribution_kernel import game
 
 import insdel
 from insdel import estimate_shapley, explain
-from insdel.attribution import kernel, odd
+from insdel.attribution import coalitions, kernel, odd
 from insdel.attribution.coalitions import count_of_size, draw_subsets
 from insdel.examples import game as game_of_sets
 
@@ -214,6 +214,19 @@ def test_covariances_that_cannot_be_factorised_get_more_jitter():
     assert torch.linalg.cholesky_ex(singular)[1].all()
     lower = odd.factor(singular.clone())
     assert torch.allclose(lower @ lower.mT, singular, atol=1e-4)
+
+
+def test_a_covariance_that_no_jitter_repairs_is_an_error():
+    with pytest.raises(RuntimeError, match="1 of 2 covariances of 4 subsets could not be factorised.*not all finite"):
+        odd.factor(torch.stack([torch.eye(4), torch.full((4, 4), torch.nan)]).double())
+
+
+def test_drawing_more_subsets_than_there_are_is_an_error(monkeypatch):
+    monkeypatch.setattr(coalitions, "LISTED", 0)
+    drawn = coalitions._draw_of_size(6, 2, 15, np.random.default_rng(0))
+    assert len({tuple(row) for row in drawn.tolist()}) == 15 and (drawn.sum(dim=1) == 2).all()
+    with pytest.raises(RuntimeError, match="gave 15 different subsets of 2 of 6 players; 16 of 15 are needed"):
+        coalitions._draw_of_size(6, 2, 16, np.random.default_rng(0))
 
 
 def test_tensors_stay_tensors():

@@ -80,10 +80,10 @@ def test_compare_has_the_best_order_of_every_pair():
     x, reference = rng.normal(size=(2, 3, 24))
     reference[:2, 8:] = x[:2, 8:]
     options = {"kernel_shap": {"samples": 100}}
-    table = insdel.compare(f, x, reference, ["kernel_shap", "best"], options=options, progress=False)
+    table = insdel.compare(f, x, reference, ["kernel_shap", "best"], options=options, progress=False).table
     area = table.pivot(index=["pair", "mode"], columns="method", values="abc")
     assert len(area) == 6 and (area["best"] >= area["kernel_shap"] - 1e-9).all()
-    small = insdel.compare(f, x[:2], reference[:2], ["best"], progress=False).set_index(["pair", "mode"])["abc"]
+    small = insdel.compare(f, x[:2], reference[:2], ["best"], progress=False).table.set_index(["pair", "mode"])["abc"]
     assert np.allclose(area["best"].loc[[0, 1]], small.sort_index())
 
 

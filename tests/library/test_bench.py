@@ -11,7 +11,7 @@ import torch
 from conftest import load_benchmark
 
 import insdel
-from insdel.paper.networks.mlp import MLP
+from insdel.own.mlp import MLP
 
 pytest.importorskip("shapiq", reason="the extra `bench` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # what the other libraries warn of is not ours to test

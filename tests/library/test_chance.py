@@ -138,3 +138,8 @@ def test_normalised_is_missing_where_all_orders_are_alike() -> None:
 def test_no_orders_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         chance.sample(random_lattice(2, 2), 0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_normalised_is_missing_where_every_order_scores_zero() -> None:
+    assert np.isnan(chance.normalised(np.array([0.0, 1.0]), 0.0, 0.0)).all()

@@ -32,7 +32,7 @@ def network(seed=1):
 
 def test_the_table_holds_every_method_mode_and_pair_with_the_curves_areas():
     f = network()
-    table = insdel.compare(f, X, R, METHODS, seed=3)
+    table = insdel.compare(f, X, R, METHODS, seed=3).table
     assert list(table.columns) == COLUMNS
     assert len(table) == 7 * 5 * 2 and not table.duplicated(["pair", "method", "mode"]).any()
     attributions = insdel.explain("integrated_gradients", f, X, R)
@@ -46,7 +46,7 @@ def test_the_table_holds_every_method_mode_and_pair_with_the_curves_areas():
 
 def test_best_and_expected_are_those_of_the_lattice():
     f = network()
-    table = insdel.compare(f, X, R, METHODS).set_index(["pair", "method", "mode"])["abc"]
+    table = insdel.compare(f, X, R, METHODS).table.set_index(["pair", "method", "mode"])["abc"]
     for pair, lattice in enumerate(insdel.lattices(f, X, R)):
         for mode in ("insertion", "deletion"):
             assert table[pair, "best", mode] == pytest.approx(lattice.abc(lattice.best_order(mode), mode))
@@ -55,25 +55,30 @@ def test_best_and_expected_are_those_of_the_lattice():
 
 
 def test_without_lattices_the_curves_come_from_the_model():
-    table = insdel.compare(network(), X, R, ["kernel_shap"], options={"kernel_shap": {"samples": 10_000}})
-    assert_frame_equal(table, insdel.compare(network(), X, R, ["kernel_shap"]), atol=1e-5, rtol=1e-5)
+    f, asked = network(), []
+    f.register_forward_hook(lambda _, inputs, __: asked.append(len(inputs[0])))
+    exact = insdel.compare(f, X, R, ["kernel_shap"], score=False).table
+    lattices = sum(asked)
+    table = insdel.compare(f, X, R, ["kernel_shap"], options={"kernel_shap": {"samples": 10_000}}, score=False).table
+    assert_frame_equal(table, exact, atol=1e-5, rtol=1e-5)
+    assert sum(asked) > 2 * lattices  # the walks came on top of as many hybrids
 
 
 def test_random_orders_do_not_depend_on_the_other_methods_and_follow_the_seed():
-    alone = insdel.compare(network(), X, R, ["random"], seed=3)
-    among = insdel.compare(network(), X, R, METHODS, seed=3).query("method == 'random'").reset_index(drop=True)
+    alone = insdel.compare(network(), X, R, ["random"], seed=3).table
+    among = insdel.compare(network(), X, R, METHODS, seed=3).table.query("method == 'random'").reset_index(drop=True)
     assert_frame_equal(alone, among, atol=1e-6, rtol=1e-6)
-    assert not np.allclose(alone["abc"], insdel.compare(network(), X, R, ["random"], seed=4)["abc"])
+    assert not np.allclose(alone["abc"], insdel.compare(network(), X, R, ["random"], seed=4).table["abc"])
 
 
 def test_a_checkpoint_gives_the_same_table_and_finished_chunks_are_not_computed_again(tmp_path):
-    whole = insdel.compare(network(), X, R, METHODS, chunk=2)
-    assert_frame_equal(insdel.compare(network(), X, R, METHODS, chunk=2, checkpoint=tmp_path), whole, check_exact=True)
+    whole = insdel.compare(network(), X, R, METHODS, chunk=2).table
+    assert_frame_equal(insdel.compare(network(), X, R, METHODS, chunk=2, checkpoint=tmp_path).table, whole, check_exact=True)
     (tmp_path / "pairs_0000004.parquet").unlink()
     asked = []
     f = network()
     f.register_forward_hook(lambda _, inputs, __: asked.append(len(inputs[0])))
-    assert_frame_equal(insdel.compare(f, X, R, METHODS, chunk=2, checkpoint=tmp_path), whole, check_exact=True)
+    assert_frame_equal(insdel.compare(f, X, R, METHODS, chunk=2, checkpoint=tmp_path).table, whole, check_exact=True)
     assert sum(asked) > 4 * len(X)
     asked.clear()
     insdel.compare(f, X, R, METHODS, chunk=2, checkpoint=tmp_path)
@@ -107,7 +112,7 @@ SLOW = """
         return np.tanh(z @ w) * z[:, 0]
     rng = np.random.default_rng(5)
     X, R = rng.normal(size=(2, 24, 6))
-    table = insdel.compare(f, X, R, ["kernel_shap", "random", "best"], chunk=2, checkpoint=sys.argv[1], progress=False)
+    table = insdel.compare(f, X, R, ["kernel_shap", "random", "best"], chunk=2, checkpoint=sys.argv[1], progress=False).table
     table.to_parquet(sys.argv[2])
 """
 
@@ -141,7 +146,7 @@ def test_a_cluster_loses_a_worker_and_gives_the_same_table(tmp_path):
     distributed = pytest.importorskip("distributed")
     rng = np.random.default_rng(6)
     x, reference = rng.normal(size=(2, 24, 5))
-    expected = insdel.compare(slow_model, x, reference, ["kernel_shap", "random"], chunk=1)
+    expected = insdel.compare(slow_model, x, reference, ["kernel_shap", "random"], chunk=1).table
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, local_directory=tmp_path
     ) as workers, distributed.Client(workers) as client:
@@ -149,7 +154,7 @@ def test_a_cluster_loses_a_worker_and_gives_the_same_table(tmp_path):
         client.submit(_kill_once, tmp_path / "killed", retries=3)  # a worker process ends while chunks are under way
         address = workers.scheduler_address
         options = {"chunk": 1, "scheduler": address}
-        table = in_time(lambda: insdel.compare(slow_model, x, reference, ["kernel_shap", "random"], **options), 240)
+        table = in_time(lambda: insdel.compare(slow_model, x, reference, ["kernel_shap", "random"], **options).table, 240)
     assert (tmp_path / "killed").exists()
     assert_frame_equal(table, expected, check_exact=True)
 
@@ -159,7 +164,7 @@ def test_what_a_cluster_loses_is_run_again(fault, monkeypatch):
     distributed = pytest.importorskip("distributed")
     rng = np.random.default_rng(8)
     x, reference = rng.normal(size=(2, 3, 4))
-    expected = insdel.compare(quick_model, x, reference, ["kernel_shap"], chunk=1)
+    expected = insdel.compare(quick_model, x, reference, ["kernel_shap"], chunk=1).table
     monkeypatch.setattr(cluster, "PATIENCE", 0.3)
     submit, sent = distributed.Client.submit, []
 
@@ -177,7 +182,7 @@ def test_what_a_cluster_loses_is_run_again(fault, monkeypatch):
     monkeypatch.setattr(distributed.Client, "submit", unreliable)
     options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
     with distributed.LocalCluster(**options) as workers, distributed.Client(workers) as client:
-        table = in_time(lambda: insdel.compare(quick_model, x, reference, ["kernel_shap"], chunk=1, scheduler=client))
+        table = in_time(lambda: insdel.compare(quick_model, x, reference, ["kernel_shap"], chunk=1, scheduler=client).table)
     assert_frame_equal(table, expected, check_exact=True)
     assert len(sent) == 3 + 1
 
@@ -198,7 +203,7 @@ def test_what_a_model_raises_on_a_cluster_is_raised_and_not_tried_for_ever(kind)
     x, reference = np.random.default_rng(8).normal(size=(2, 1, 4))
     options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
     with distributed.LocalCluster(**options) as workers, distributed.Client(workers) as client:
-        error = in_time(lambda: raised(lambda: insdel.compare(f, x, reference, ["occlusion"], scheduler=client)))
+        error = in_time(lambda: raised(lambda: insdel.compare(f, x, reference, ["occlusion"], scheduler=client).table))
     assert isinstance(error, kind) and "does not answer" in str(error)
     assert len(tried) <= 2 * (cluster.RETRIES + 1)  # twice: as an array and as a tensor
 
@@ -225,7 +230,7 @@ def test_what_a_cluster_loses_again_and_again_is_an_error(monkeypatch):
     x, reference = np.random.default_rng(8).normal(size=(2, 1, 4))
     options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
     with distributed.LocalCluster(**options) as workers, distributed.Client(workers) as client:
-        error = in_time(lambda: raised(lambda: insdel.compare(quick_model, x, reference, ["random"], scheduler=client)))
+        error = in_time(lambda: raised(lambda: insdel.compare(quick_model, x, reference, ["random"], scheduler=client).table))
     assert isinstance(error, RuntimeError) and "lost the same part of the work 4 times" in str(error)
     assert len(sent) == 4
 
@@ -234,11 +239,11 @@ def test_threads_of_a_cluster_do_not_switch_dropout_on_for_each_other():
     distributed = pytest.importorskip("distributed")
     torch.manual_seed(0)
     f = torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1)).train()
-    expected = insdel.compare(f, X, R, ["occlusion", "kernel_shap"], chunk=1)
+    expected = insdel.compare(f, X, R, ["occlusion", "kernel_shap"], chunk=1).table
     options = {"n_workers": 1, "threads_per_worker": 4, "processes": False, "dashboard_address": None}
     with distributed.LocalCluster(**options) as workers, distributed.Client(workers) as client:
         for _ in range(3):
-            table = insdel.compare(f, X, R, ["occlusion", "kernel_shap"], chunk=1, scheduler=client)
+            table = insdel.compare(f, X, R, ["occlusion", "kernel_shap"], chunk=1, scheduler=client).table
             assert_frame_equal(table, expected, rtol=1e-6, atol=1e-6)
     assert f.training
 
@@ -255,8 +260,8 @@ def drawing(options):
 @pytest.mark.parametrize("options", [{}, {"seed": 5}])
 @pytest.mark.parametrize("chunk", [1, 3, 7])
 def test_any_chunk_gives_the_same_table(chunk, options):
-    whole = insdel.compare(network(), X, R, **drawing(options), seed=3)
-    assert_frame_equal(insdel.compare(network(), X, R, **drawing(options), seed=3, chunk=chunk), whole, atol=1e-5)
+    whole = insdel.compare(network(), X, R, **drawing(options), seed=3).table
+    assert_frame_equal(insdel.compare(network(), X, R, **drawing(options), seed=3, chunk=chunk).table, whole, atol=1e-5)
 
 
 @pytest.mark.parametrize("method", ["random", "lime", "lime_tabular", "shapley_sampling", "gradient_shap"])
@@ -345,3 +350,19 @@ def test_a_file_is_no_checkpoint_folder(tmp_path) -> None:
     with pytest.raises(insdel.UserError, match="is a file"):
         insdel.compare(lambda z: z.sum(axis=1), np.zeros(3), np.ones(3), ["random"], checkpoint=tmp_path / "file")
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_options_of_a_method_that_a_lattice_could_answer_are_used():
+    """Few samples give an estimate: its orders, not those of the exact values, are what is scored."""
+    def f(z):
+        return np.tanh(z @ np.linspace(-2, 2, 8)) * z[:, 0] + z[:, 1] * z[:, 2] * z[:, 3]
+
+    x, reference = np.random.default_rng(2).normal(size=(2, 6, 8))
+    few = {"samples": 18}
+    table = insdel.compare(f, x, reference, ["kernel_shap"], options={"kernel_shap": few}).table
+    attributions = insdel.explain("kernel_shap", f, x, reference, **few)
+    exact = insdel.compare(f, x, reference, ["kernel_shap"]).table
+    for mode in ("insertion", "deletion"):
+        walks = insdel.curve(f, x, reference, insdel.order(attributions, mode))
+        assert np.allclose(table.query("mode == @mode")["abc"], insdel.abc(walks, mode), atol=1e-9)
+    assert np.abs(table["abc"] - exact["abc"]).max() > 0.1

@@ -1,5 +1,7 @@
 """Any model, any points, and clear words for bad ones."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 
 import insdel
 from insdel import attribution
-from insdel.evaluate import chunk_rows, predict
+from insdel.evaluate import BatchModel, chunk_rows, predict
 
 W = np.array([1.0, -2.0, 0.5])
 X = np.random.default_rng(0).normal(size=(4, 3))
@@ -78,7 +80,17 @@ def test_the_users_own_error_comes_through():
         predict(f, X)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_nan_is_a_value_where_f_accepts_it_and_equals_nan():
+    f = lambda z: np.where(np.isnan(z), 10.0, z).sum(axis=1)  # noqa: E731
+    x, reference = np.array([np.nan, 1.0, np.nan]), np.array([np.nan, 2.0, 5.0])
+    lattice = insdel.Lattice.evaluate(f, x, reference)
+    assert lattice.players == (1, 2) and lattice.values.tolist() == [21.0, 22.0, 16.0, 17.0]
+    assert insdel.explain("two_sided", f, x, reference).tolist() == [0.0, 1.0, -5.0]
+    with pytest.raises(ValueError, match="f must be finite, but it returned nan"):
+        insdel.curve(numpy_only, x, reference, [0, 1, 2])
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf])
 def test_what_is_not_finite_is_refused(bad):
     points = X.copy()
     points[2, 1] = bad
@@ -118,11 +130,11 @@ OTHER = pd.DataFrame(X[::-1] + 1, columns=["a", "b", "c"])
 @pytest.mark.parametrize("shuffled", [OTHER[["c", "a", "b"]], OTHER.iloc[0][["b", "c", "a"]]])
 def test_frames_are_paired_by_the_names_of_their_columns(shuffled):
     plain = shuffled[["a", "b", "c"]]
-    product = lambda z: z[:, 0] * z[:, 1] + z[:, 2]  # noqa: E731
+    product = lambda z: z["a"] * z["b"] + z["c"]  # noqa: E731
     for call in (
         lambda r: insdel.curve(product, FRAME, r, [0, 1, 2]),
         lambda r: insdel.explain("kernel_shap", product, FRAME, r),
-        lambda r: insdel.compare(product, FRAME, r, ["occlusion", "best"])["abc"],
+        lambda r: insdel.compare(product, FRAME, r, ["occlusion", "best"]).table["abc"],
         lambda r: np.stack([lattice.dividends() for lattice in insdel.lattices(product, FRAME, r)]),
         lambda r: attribution.completeness(product, FRAME, r, insdel.explain("occlusion", product, FRAME, plain)),
         lambda r: insdel.policies.average(FRAME, data=pd.DataFrame(r).T if r.ndim == 1 else r).reference,
@@ -133,7 +145,7 @@ def test_frames_are_paired_by_the_names_of_their_columns(shuffled):
 def test_a_background_frame_is_read_by_its_names():
     rows = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)) * [1, 5, 20], columns=["a", "b", "c"])
     found = [
-        insdel.explain("lime_tabular", numpy_only, FRAME, OTHER, background=table, samples=100)
+        insdel.explain("lime_tabular", lambda z: z[["a", "b", "c"]].to_numpy() @ W, FRAME, OTHER, background=table, samples=100)
         for table in (rows, rows[["c", "b", "a"]])
     ]
     assert np.array_equal(*found)
@@ -153,16 +165,24 @@ def test_frames_with_other_columns_are_refused_with_both_lists():
 def test_frames_without_names_and_arrays_are_paired_by_position():
     expected = insdel.curve(numpy_only, X, X[::-1] + 1, [0, 1, 2])
     for reference in (pd.DataFrame(X[::-1] + 1), X[::-1] + 1, torch.tensor(X[::-1] + 1)):
-        assert np.array_equal(insdel.curve(numpy_only, FRAME, reference, [0, 1, 2]), expected)
+        assert np.allclose(insdel.curve(lambda z: z.to_numpy() @ W, FRAME, reference, [0, 1, 2]), expected)
 
 
-def test_columns_in_another_order_than_the_model_was_fitted_to_are_refused():
+@pytest.mark.parametrize("wrap", [lambda m: m.predict, lambda m: lambda z: m.predict(z), lambda m: partial(m.predict)])
+def test_columns_in_another_order_than_the_model_was_fitted_to_reach_it_in_its_own(wrap):
     model = LinearRegression().fit(FRAME, X @ W)
-    swapped = FRAME[["b", "a", "c"]]
-    with pytest.raises(insdel.UserError, match="fitted to the columns a, b, c, but x has them in the order b, a, c"):
-        predict(model.predict, swapped)
-    with pytest.raises(insdel.UserError, match="fitted to the columns"):
-        insdel.explain("kernel_shap", model.predict, swapped, OTHER)
+    f, swapped = wrap(model), FRAME[["b", "a", "c"]]
+    assert np.allclose(predict(f, swapped), predict(f, FRAME))
+    values = insdel.explain("kernel_shap", f, swapped, OTHER)
+    assert np.allclose(values[:, [1, 0, 2]], insdel.explain("kernel_shap", f, FRAME, OTHER))
+    with pytest.raises(insdel.UserError, match="fitted to the columns a, b, c, but x has a, b, d"):
+        predict(f, FRAME.rename(columns={"c": "d"}))
+
+
+def test_a_function_of_arrays_is_told_what_a_data_frame_is_turned_into():
+    with pytest.raises(TypeError) as caught:
+        insdel.curve(numpy_only, FRAME, OTHER, [0, 1, 2])
+    assert "pass x.to_numpy()" in caught.value.__notes__[0]
 
 
 class TwoOutputs(torch.nn.Module):
@@ -215,7 +235,7 @@ def test_no_rows_give_no_predictions(f, points):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda x, r: insdel.compare(numpy_only, x, r),
+        lambda x, r: insdel.compare(numpy_only, x, r).table,
         lambda x, r: insdel.explain("random", numpy_only, x, r),
         lambda x, r: insdel.explain("kernel_shap", numpy_only, x, r),
         lambda x, r: insdel.curve(numpy_only, x, r, [0, 1, 2]),
@@ -263,13 +283,12 @@ def coloured(z):
 def test_features_of_any_type_in_every_call():
     x = np.array([["red", 2.0, 1.0], ["blue", 1.0, 5.0]], dtype=object)
     reference = np.array([["blue", 3.0, 1.0], ["red", 4.0, 0.0]], dtype=object)
-    table = insdel.compare(coloured, x, reference, ["kernel_shap", "occlusion", "greedy", "random", "best"])
+    table = insdel.compare(coloured, x, reference, ["kernel_shap", "occlusion", "greedy", "random", "best"]).table
     lattices = list(insdel.lattices(coloured, x, reference))
     best = table.query("method == 'best' and mode == 'insertion'")["abc"].tolist()
     assert best == pytest.approx([lattice.abc(lattice.best_order()) for lattice in lattices])
     assert np.allclose(insdel.explain("kernel_shap", coloured, x, reference), [lat.shapley() for lat in lattices])
-    with pytest.raises(insdel.UserError, match="made of numbers"):
-        insdel.explain("lime", coloured, x, reference)
+    assert np.isfinite(insdel.explain("lime", coloured, x, reference, samples=50)).all()
     with pytest.raises(insdel.UserError, match="numbers are needed here, but 'red'"):
         predict(Linear(), x)
 
@@ -279,13 +298,13 @@ def test_frames_with_booleans_and_numbers_reach_a_network():
     assert np.asarray(frame).dtype == object
     values = frame.to_numpy().astype(float)
     assert np.allclose(predict(Linear(torch.float64), frame), values @ W)
-    both = [insdel.compare(Linear(), part, part[::-1], ["kernel_shap", "occlusion"]) for part in (frame, values)]
+    both = [insdel.compare(Linear(), part, part[::-1], ["kernel_shap", "occlusion"]).table for part in (frame, values)]
     assert np.allclose(*(table["abc"] for table in both))
 
 
-@pytest.mark.parametrize("missing", [np.nan, pd.NA, np.inf])
-def test_missing_values_among_objects_are_refused(missing):
-    x = np.array(["red", 1.0, missing], dtype=object)
+@pytest.mark.parametrize("infinite", [np.inf, -np.inf])
+def test_infinity_among_objects_is_refused(infinite):
+    x = np.array(["red", 1.0, infinite], dtype=object)
     with pytest.raises(insdel.UserError, match=r"x must be finite, but x\[2\] is"):
         insdel.Lattice.evaluate(coloured, x, np.array(["blue", 1.0, 2.0], dtype=object))
 
@@ -361,3 +380,19 @@ def test_batches_know_the_widest_layer():
     wide.register_forward_hook(lambda _, inputs, __: rows.append(len(inputs[0])))
     predict(wide, np.zeros((600, 3)))
     assert max(rows) == 2**8
+
+
+def test_the_kind_of_points_that_worked_is_kept_when_a_later_call_fails():
+    kinds = []
+
+    def f(z):
+        kinds.append(type(z))
+        if isinstance(z, np.ndarray) and len(kinds) > 1:
+            raise KeyError("my bug")
+        return z[:, 0]
+
+    model = BatchModel(f, X)
+    model(X)
+    with pytest.raises(KeyError, match="my bug"):
+        model(X)
+    assert kinds == [np.ndarray, np.ndarray]  # no third call, with tensors

@@ -74,7 +74,7 @@ class Settings:
 
 
 def compared(f, folder, **change):
-    return insdel.compare(f, **{"x": X, "reference": R, "methods": ["occlusion"], "checkpoint": folder} | change)
+    return insdel.compare(f, **{"x": X, "reference": R, "methods": ["occlusion"], "checkpoint": folder} | change).table
 
 
 def scaled(k, z):

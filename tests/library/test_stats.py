@@ -257,3 +257,21 @@ def test_what_is_no_table_has_no_summary_and_missing_numbers_stay_missing() -> N
     with pytest.raises(UserError, match="data frame"):
         stats.summary([1, 2])  # type: ignore[arg-type]
     assert stats.summary(SMALL.assign(abc_per_feature=np.nan))["mean"].isna().all()
+
+
+def test_the_bootstrap_draws_the_same_in_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"pair": range(50), "method": "a", "mode": "insertion", "abc_per_feature": rng.normal(size=50)})
+    pairs = pd.DataFrame({"pair": range(50), "row": range(50), "reference_row": rng.integers(50, 60, 50)})
+    whole = insdel.summary(table, pairs, bootstrap=200)
+    monkeypatch.setattr(stats, "BLOCK", 50 * 7)
+    pd.testing.assert_frame_equal(insdel.summary(table, pairs, bootstrap=200), whole)
+
+
+@pytest.mark.parametrize("m", [3, 8])
+def test_correlation_error_is_the_jackknife_of_plain_correlations(m: int) -> None:
+    x, y = np.random.default_rng(5).normal(size=(2, m)) + 4
+    value, se = stats.correlation(x, y)
+    without = [np.corrcoef(np.delete(x, k), np.delete(y, k))[0, 1] for k in range(m)]
+    assert value == pytest.approx(np.corrcoef(x, y)[0, 1])
+    assert se == pytest.approx(np.sqrt((m - 1) / m * sum((r - value) ** 2 for r in without)))

@@ -21,7 +21,7 @@ from insdel.errors import UserError
 from insdel.evaluate import predict
 from insdel.own import models
 from insdel.own import table as own
-from insdel.paper import networks
+from insdel_paper import networks
 
 
 def flats(rows: int = 80) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from insdel.evaluate import predict
 from insdel.own import models
 from insdel.own import network as own_network
 from insdel.own import table as own
-from insdel.paper import networks
+from insdel_paper import networks
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from insdel.comparison import PAPER_METHODS
 from insdel.own import models
 from insdel.own import pairs as own_pairs
 from insdel.own import table as own
-from insdel.paper.studies import tables
+from insdel_paper.studies import tables
 
 EVERYTHING = [*PAPER_METHODS, "occlusion", "ig_jump", "best", "expected"]
 
@@ -179,3 +179,13 @@ def test_verdicts_compare_the_leader_with_everyone(case: tuple[own.Table, own.Sp
     assert "best of all orders" not in found.index.get_level_values("rival")
     alone = own_pairs.verdicts(table[table["method"].isin(["random", "best"])])
     assert alone.empty and list(alone) == list(found) and alone.index.names == found.index.names
+
+
+def test_the_limit_of_exact_values_may_be_any_number_that_a_lattice_has(case: tuple[own.Table, own.Split]) -> None:
+    f = models.make(additive, *case).f
+    pairs = own_pairs.pick("one_to_one", f, case[1], n_pairs=3)
+    assert own_pairs.plan(f, pairs, case[0], ["kernel_shap"], exact_up_to=1, samples=20).options == {"kernel_shap": {"samples": 20}}
+    assert own_pairs.plan(f, pairs, case[0], ["kernel_shap"], exact_up_to=20).options == {}
+    for wrong in (0, 21):
+        with pytest.raises(ValueError, match=f"between 1 and 20; found {wrong}"):
+            own_pairs.plan(f, pairs, case[0], ["kernel_shap"], exact_up_to=wrong)

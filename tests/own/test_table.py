@@ -237,3 +237,9 @@ def test_a_text_among_numbers_is_found(tmp_path: Path) -> None:
     table.loc[7, "area"] = "?"
     with pytest.raises(UserError, match=r"'\?' in row 8 \(and 1 more\)"):
         own.read(written(tmp_path, table), "price")
+
+
+def test_features_are_described_by_how_many_values_they_have(tmp_path: Path) -> None:
+    shown = own.read(written(tmp_path, flats(floors=1)), "price").describe()
+    assert shown.loc[["area", "lift", "floors"], "kind"].tolist() == ["number", "two values", "constant: never differs"]
+    assert shown.loc[["lift", "floors"], "values"].tolist() == [2, 1]

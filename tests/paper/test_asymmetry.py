@@ -8,7 +8,7 @@ import torch
 from scipy.stats import skew
 
 from insdel import policies
-from insdel.paper.studies import asymmetry
+from insdel_paper.studies import asymmetry
 
 
 @pytest.fixture(scope="module")

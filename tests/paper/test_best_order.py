@@ -10,8 +10,8 @@ import torch
 import insdel
 from insdel.examples import game, house
 from insdel.lattice import LATTICE_MODES
-from insdel.paper.studies import best_order, best_order_tables
-from insdel.paper.studies.best_order import (
+from insdel_paper.studies import best_order, best_order_tables
+from insdel_paper.studies.best_order import (
     BEST,
     LEVELS,
     METHODS,
@@ -89,7 +89,7 @@ def test_areas_are_those_of_the_methods(case):
 
 def test_areas_are_those_of_compare(case):
     f, x, reference, found = case
-    table = insdel.compare(f, x, reference, ("kernel_shap", "lime", "random", "best"), progress=False)
+    table = insdel.compare(f, x, reference, ("kernel_shap", "lime", "random", "best"), progress=False).table
     both = found.areas.merge(table, on=["pair", "method", "mode"], suffixes=("", "_there"))
     assert len(both) == PAIRS * 3 * 2
     np.testing.assert_allclose(both.abc_per_feature, both.abc_per_feature_there)

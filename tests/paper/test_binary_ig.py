@@ -7,8 +7,8 @@ import torch
 from scipy.stats import kendalltau, spearmanr
 
 import insdel
-from insdel.paper.studies import binary_ig
-from insdel.paper.studies.binary_ig import Plan, agreeing, areas, bend, costs, line, rank_correlation, ratio, study
+from insdel_paper.studies import binary_ig
+from insdel_paper.studies.binary_ig import Plan, agreeing, areas, bend, costs, line, rank_correlation, ratio, study
 
 BINARY = [0, 1, 2]
 PLAN = Plan(steps=40, nodes=8, samples=12, largest=5)

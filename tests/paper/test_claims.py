@@ -12,11 +12,12 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from insdel import paper
-from insdel.book import report
-from insdel.book.cli import main
-from insdel.paper import results
-from insdel.paper.claims import (
+import insdel_paper as paper
+from insdel.stats import naive_error
+from insdel_book import report
+from insdel_book.cli import main
+from insdel_paper import results
+from insdel_paper.claims import (
     CANNOT,
     CLAIMS,
     HOLDS,
@@ -24,6 +25,7 @@ from insdel.paper.claims import (
     PART,
     UNDECIDED,
     VERDICTS,
+    Figure,
     Finding,
     all_claims,
     cern,
@@ -36,12 +38,12 @@ from insdel.paper.claims import (
     stated,
     theory,
 )
-from insdel.paper.claims import bangalore as houses
-from insdel.paper.claims.runs import IG, KS, RANDOM, D, I, Run, larger
-from insdel.paper.claims.sentences import HEADLINES, SENTENCES
-from insdel.paper.claims.verdict import MissingRecordError
-from insdel.paper.studies import tables
-from insdel.stats import naive_error
+from insdel_paper.claims import bangalore as houses
+from insdel_paper.claims.runs import IG, KS, RANDOM, D, I, Run, larger
+from insdel_paper.claims.sentences import HEADLINES, SENTENCES
+from insdel_paper.claims.stated import FILE, NUMBERS, numbers
+from insdel_paper.claims.verdict import MissingRecordError
+from insdel_paper.studies import tables
 
 BY_ID = {claim.id: claim for claim in CLAIMS}
 
@@ -53,6 +55,14 @@ def findings() -> dict[str, Finding]:
 
 def test_every_verdict_is_the_stated_one(findings: dict[str, Finding]) -> None:
     assert not disagreements(findings, stated())
+
+
+def test_every_number_behind_a_verdict_is_the_stated_one(findings: dict[str, Finding]) -> None:
+    """If records were made anew on purpose, `insdel claims --state` writes verdicts and numbers."""
+    derived, known = numbers(findings), json.loads(FILE.with_name(NUMBERS).read_text(encoding="utf-8"))
+    assert {name: list(figures) for name, figures in derived.items()} == {name: list(figures) for name, figures in known.items()}
+    for name, figures in derived.items():
+        assert figures == pytest.approx(known[name], rel=1e-4, abs=1e-9), name
 
 
 def test_there_are_many_claims_with_an_id_and_a_place_each() -> None:
@@ -73,7 +83,7 @@ def test_every_finding_has_a_reason_and_evidence(findings: dict[str, Finding]) -
 
 def test_evidence_exists(findings: dict[str, Finding]) -> None:
     for name, found in findings.items():
-        named = [e for e in found.evidence if not e.startswith(("symbolic: ", "counted: ", "insdel."))]
+        named = [e for e in found.evidence if not e.startswith(("symbolic: ", "counted: ", "insdel.", "insdel_paper."))]
         assert all(results.exists(record) for record in named) or found.verdict == CANNOT, name
 
 
@@ -107,8 +117,9 @@ def test_disagreements_name_both_verdicts() -> None:
 
 
 def test_state_writes_what_stated_reads(tmp_path: Path) -> None:
-    path = state({"a": Finding(PART, "")}, tmp_path / "stated.json")
+    path = state({"a": Finding(PART, "", (Figure("b", 1 / 3), Figure("c", None)))}, tmp_path / "stated.json")
     assert stated(path) == {"a": PART} and stated(tmp_path / "none.json") == {}
+    assert json.loads((tmp_path / NUMBERS).read_text()) == {"a": {"b": 0.333333, "c": None}}
 
 
 def fake(name: str, folder: Path, columns: dict, ends: list[tuple[int, int]]) -> None:

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from insdel import paper
-from insdel.paper.claims.verdict import (
+import insdel_paper as paper
+from insdel_paper.claims.verdict import (
     CANNOT,
     HOLDS,
     LIMITS,
@@ -29,6 +29,7 @@ from insdel.paper.claims.verdict import (
     differs,
     equal,
     judge,
+    plausible,
     repeats,
     within,
 )
@@ -64,6 +65,26 @@ def test_every_rule_says_yes_no_and_nothing_to_noise(rule):
     assert clear_no is None or make(clear_no).verdict == NOT
     noise = [make(ours).verdict for ours in np.random.default_rng(0).normal(limit, 1.0, 4000)]
     assert noise.count(UNDECIDED) > 0.93 * len(noise), "at its limit a number is decided by chance, 5 % of the time"
+
+
+@pytest.mark.parametrize(("df", "quantile"), [(4, 2.776), (5, 2.571)])
+def test_few_replicates_need_a_larger_distance(df, quantile):
+    for ours, verdict in ((quantile + 0.01, HOLDS), (quantile - 0.01, UNDECIDED), (-quantile - 0.01, NOT)):
+        assert above("a", ours, 1.0, df=df).verdict == below("a", -ours, 1.0, -0.0, df=df).verdict == verdict
+        assert within("a", 0.0, 1.0, ours, df=df).verdict == verdict
+    assert above("a", 2.1, 1.0).verdict == HOLDS and above("a", 2.1, 1.0, df=df).df == df
+
+
+def test_a_printed_run_is_a_plausible_draw_or_not():
+    """19 of 20 new runs from the same distribution are, and one from another is not."""
+    rng = np.random.default_rng(0)
+    drawn = []
+    for _ in range(2000):
+        runs, new = rng.normal(size=6), rng.normal()
+        spread = runs.std(ddof=1) * math.sqrt(1 + 1 / 6)
+        drawn.append(plausible("a", runs.mean(), spread, 5, new).verdict)
+    assert 0.93 < drawn.count(HOLDS) / len(drawn) < 0.97
+    assert plausible("a", 0.0, 1.0, 5, 3.0).verdict == NOT
 
 
 def test_pure_noise_no_longer_holds():
@@ -109,7 +130,7 @@ def test_several_numbers_decide_together():
 def test_a_finding_says_how_many_numbers_are_as_claimed():
     numbers = [above("a", 3, 1), above("b", 1, 1), above("c", -1, 1), above("d", -3, 1), Figure("e", 0)]
     found = judge(numbers, "So.", "x")
-    near = "within 2 standard errors of the limit"
+    near = "too near the limit to tell"
     told = f"So. Of 4 numbers: 1 as claimed, 2 {near}, 1 not as claimed."
     assert found.verdict == NOT and found.because == told and found.evidence == ("x",)
     assert judge([above("a", -1, 1)]).because == f"The number is {near}."
@@ -184,4 +205,4 @@ def test_a_decorated_check_is_a_claim_and_still_a_function() -> None:
     made = REGISTRY.pop()
     assert noon().because == "The sun says so." and made.finding() == noon()
     assert (made.id, made.where, made.statement, made.chapter) == ("noon", "section 0", "It is noon", "walk")
-    assert [known.id for known in claims_in("insdel.paper.claims.roar")][:2] == ["roar-straight", "roar-signed"]
+    assert [known.id for known in claims_in("insdel_paper.claims.roar")][:2] == ["roar-straight", "roar-signed"]

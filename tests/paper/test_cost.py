@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import insdel
-from insdel.paper.studies import cost
-from insdel.paper.studies.cost import BUDGETS, ONE_PRICE, cost_accuracy, enough
+from insdel_paper.studies import cost
+from insdel_paper.studies.cost import BUDGETS, ONE_PRICE, cost_accuracy, enough
 
 
 @pytest.fixture(scope="module")

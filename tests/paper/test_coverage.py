@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from insdel.paper import figures
-from insdel.paper.studies import coverage
+from insdel_paper import figures
+from insdel_paper.studies import coverage
 
 
 def test_experiments_are_drawn_anew_and_can_be_repeated() -> None:

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from insdel.errors import UserError
-from insdel.paper import data as datasets
-from insdel.paper.data import DataError, FetchError, bangalore, cern, files, simulate_bangalore, simulate_cern
+from insdel_paper import data as datasets
+from insdel_paper.data import DataError, FetchError, bangalore, cern, files, simulate_bangalore, simulate_cern
 
 real_data = pytest.mark.real_data
 needs_files = pytest.mark.skipif(not os.environ.get("INSDEL_DATA"), reason="INSDEL_DATA is unset: no real files")
@@ -109,7 +109,7 @@ def test_a_cern_file_with_other_columns_and_names(tmp_path):
 
 
 def test_muons_are_physical_too(tmp_path):
-    from insdel.paper.data.physics import MUON_MASS, invariant_mass
+    from insdel_paper.data.physics import MUON_MASS, invariant_mass
 
     rows = simulate_cern.simulate(200, seed=3)
     for i in (1, 2):

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from insdel.paper import results
-from insdel.paper.data import bangalore, load
-from insdel.paper.records.registry import RUNS
-from insdel.paper.records.run import record
-from insdel.paper.studies import data_facts
+from insdel_paper import results
+from insdel_paper.data import bangalore, load
+from insdel_paper.records.registry import RUNS
+from insdel_paper.records.run import record
+from insdel_paper.studies import data_facts
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 import insdel
-from insdel import paper, policies
-from insdel.paper.studies import experiments, outcome, pair_curves, tables, variation
+import insdel_paper as paper
+from insdel import policies
+from insdel_paper.studies import experiments, outcome, pair_curves, tables, variation
 
 RNG = np.random.default_rng(0)
 
@@ -52,7 +53,7 @@ def test_an_unknown_policy_and_no_pairs_are_refused():
 
 
 def test_genuine_events_are_explained_by_a_network_of_simulated_ones(tmp_path, monkeypatch):
-    from insdel.paper.data import simulate_cern
+    from insdel_paper.data import simulate_cern
 
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
     own = tmp_path / "events.csv"
@@ -64,7 +65,7 @@ def test_genuine_events_are_explained_by_a_network_of_simulated_ones(tmp_path, m
 
 
 def test_a_sample_of_genuine_events_teaches_with_all_rows_that_are_not_inspected(tmp_path, monkeypatch):
-    from insdel.paper.data import simulate_cern
+    from insdel_paper.data import simulate_cern
 
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setitem(experiments.INSPECTED, "cern", 30)
@@ -297,7 +298,7 @@ def test_methods_get_what_they_cannot_do_without():
 
 
 def test_a_damaged_network_in_the_cache_is_fitted_anew(tmp_path, monkeypatch, capsys):
-    from insdel.paper import data
+    from insdel_paper import data
 
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path))
     split = data.split(data.load("bangalore", "simulated", n=100))
@@ -307,3 +308,10 @@ def test_a_damaged_network_in_the_cache_is_fitted_anew(tmp_path, monkeypatch, ca
     again = experiments.fitted("bangalore", split, 0, "cpu", epochs=1)
     assert f"{path.name} in the cache is damaged" in capsys.readouterr().err
     assert all((a == b).all() for a, b in zip(first.parameters(), again.parameters(), strict=True))
+
+
+@pytest.mark.parametrize(("difference", "tied"), [(-0.5, False), (-0.01, True), (0.01, True), (0.5, False)])
+def test_neither_method_may_win_clearly_in_a_tie(difference, tied):
+    key = ("deletion", variation.DIFFERENCE)
+    statement = "Kernel SHAP and IG tie in deletion (within 2 standard errors)"
+    assert variation.CONCLUSIONS[statement]({key: difference}, {key: 0.1}) is tied

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from insdel.chance import Histogram
-from insdel.paper import figures
+from insdel_paper import figures
 
 TITLES = {"kernel_shap": "Kernel SHAP", "random": "Random"}
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from insdel.paper import figures
+from insdel_paper import figures
 
 TITLES = {"casting": "Casting", "jumping": "Jumping"}
 

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
-from insdel.paper import figures
+from insdel_paper import figures
 
 
 @pytest.fixture(autouse=True)

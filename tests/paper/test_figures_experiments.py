@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from insdel import paper
+import insdel_paper as paper
 from insdel.curves import MODES
-from insdel.paper import figures
-from insdel.paper.studies import variation
+from insdel_paper import figures
+from insdel_paper.studies import variation
 
 RNG = np.random.default_rng(1)
 PAIRS = 40

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from insdel.paper import figures
+from insdel_paper import figures
 
 TITLES = {"kernel_shap": "Kernel SHAP", "random": "Random"}
 MODES = ("insertion", "deletion")

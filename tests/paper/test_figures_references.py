@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from insdel.paper import figures
+from insdel_paper import figures
 
 
 def test_agreement_shows_every_number_of_the_matrix() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from insdel.paper import figures
+from insdel_paper import figures
 
 COUNTS = (0, 1, 5, 10)
 

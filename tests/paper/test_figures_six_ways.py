@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from insdel.paper import figures
+from insdel_paper import figures
 
 
 def test_attributions_get_a_panel_each_with_bars_of_their_size() -> None:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 import insdel
 from insdel.examples import house
-from insdel.paper import figures
+from insdel_paper import figures
 
 
 @pytest.fixture(autouse=True)

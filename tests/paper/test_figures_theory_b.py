@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 
 import insdel
 from insdel.examples import game
-from insdel.paper import figures
-from insdel.paper.figures import theory
+from insdel_paper import figures
+from insdel_paper.figures import theory
 
 
 @pytest.fixture(autouse=True)

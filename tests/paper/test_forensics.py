@@ -10,14 +10,14 @@ import torch
 
 import insdel
 from insdel.evaluate import predict
-from insdel.paper import printed
-from insdel.paper.data import simulate_cern
-from insdel.paper.networks.mlp import Hyper
-from insdel.paper.studies import forensics, learning_curve
-from insdel.paper.studies.forensics import candidates as search_module
-from insdel.paper.studies.forensics import changes as variants_module
-from insdel.paper.studies.forensics import reading as reading_module
-from insdel.paper.studies.forensics import rows as rows_module
+from insdel.own.mlp import Hyper
+from insdel_paper import printed
+from insdel_paper.data import simulate_cern
+from insdel_paper.studies import forensics, learning_curve
+from insdel_paper.studies.forensics import candidates as search_module
+from insdel_paper.studies.forensics import changes as variants_module
+from insdel_paper.studies.forensics import reading as reading_module
+from insdel_paper.studies.forensics import rows as rows_module
 
 CHOICE = {**{name: options[0] for name, options in forensics.SPACE["cern"].items()}, "seen": 2_000}
 
@@ -79,7 +79,7 @@ def test_readings_are_what_compare_measures(events):
     reading = forensics.Reading(model, events, pairs=6, samples=40, raw=True)
     areas = reading.areas("one_to_one")
     pairs = insdel.policies.one_to_one(events.x, 0)
-    table = insdel.compare(model, pairs.x[:6], pairs.reference[:6], ["vanilla_grad", "deeplift"])
+    table = insdel.compare(model, pairs.x[:6], pairs.reference[:6], ["vanilla_grad", "deeplift"]).table
     for method in ("vanilla_grad", "deeplift"):
         for mode in ("insertion", "deletion"):
             expected = table.query("method == @method and mode == @mode")["abc_per_feature"].to_numpy()

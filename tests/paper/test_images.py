@@ -15,11 +15,11 @@ import torch.nn.functional as F
 from PIL import Image
 from torch import nn
 
-from insdel.paper.data import files
-from insdel.paper.studies import images
-from insdel.paper.studies.images import tfjs, weights
-from insdel.paper.studies.images.network import EfficientNet, SameConv2d
-from insdel.paper.studies.images.photos import crop, to_tensor
+from insdel_paper.data import files
+from insdel_paper.studies import images
+from insdel_paper.studies.images import tfjs, weights
+from insdel_paper.studies.images.network import EfficientNet, SameConv2d
+from insdel_paper.studies.images.photos import crop, to_tensor
 
 real_data = pytest.mark.skipif(not os.environ.get("INSDEL_DATA"), reason="needs INSDEL_DATA")
 HALF = weights.HALF
@@ -343,7 +343,7 @@ def test_missing_scikit_image_says_what_to_install(monkeypatch):
     def missing(package):
         raise ModuleNotFoundError(package)
 
-    monkeypatch.setattr("insdel.paper.studies.images.photos.files", missing)
+    monkeypatch.setattr("insdel_paper.studies.images.photos.files", missing)
     with pytest.raises(FileNotFoundError, match=r"insdel\[images\]"):
         images.open_photo("coffee")
 

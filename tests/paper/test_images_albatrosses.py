@@ -11,13 +11,13 @@ import torch
 from PIL import Image
 from torch import nn
 
-from insdel.paper import figures, results
-from insdel.paper.records import albatrosses as records
-from insdel.paper.records.run import record
-from insdel.paper.studies import images
-from insdel.paper.studies.images import albatrosses, exchange, faces, tables
-from insdel.paper.studies.images.network import SameConv2d
-from insdel.paper.studies.images.photos import crop
+from insdel_paper import figures, results
+from insdel_paper.records import albatrosses as records
+from insdel_paper.records.run import record
+from insdel_paper.studies import images
+from insdel_paper.studies.images import albatrosses, exchange, faces, tables
+from insdel_paper.studies.images.network import SameConv2d
+from insdel_paper.studies.images.photos import crop
 
 ALBATROSS = 146
 real_data = pytest.mark.skipif(not os.environ.get("INSDEL_DATA"), reason="needs INSDEL_DATA")
@@ -46,7 +46,7 @@ def folder(tmp_path):
 def small(monkeypatch):
     """Preparations for a network that sees 16 × 16, and photos of any size."""
     monkeypatch.setattr(albatrosses, "PREPARATIONS", {"resized": 18, "cropped": None})
-    monkeypatch.setattr("insdel.paper.studies.images.photos.SMALLEST", 8)
+    monkeypatch.setattr("insdel_paper.studies.images.photos.SMALLEST", 8)
 
 
 def made_up(gains: list[float], preparation: str = "resized") -> pd.DataFrame:
@@ -175,7 +175,7 @@ def test_the_runs_write_numbers_and_can_be_repeated(folder, small, tmp_path, mon
             ("images_changes", "areas"): 8, ("images_nearest", "areas"): 7 * 8,
             ("images_nearest", "curves"): 7 * 8 * 5, ("images_nearest", "faces"): 7 * 3,
         }  # fmt: skip
-        monkeypatch.setattr("insdel.paper.studies.images.saliency.path_parts", None)  # would fail if it were called
+        monkeypatch.setattr("insdel_paper.studies.images.saliency.path_parts", None)  # would fail if it were called
     assert results.about("images_albatrosses")["data"]["photos"] == 4
 
 

@@ -15,8 +15,8 @@ import torch
 from scipy.ndimage import correlate1d
 from torch import nn
 
-from insdel.paper.studies import images
-from insdel.paper.studies.images.network import SameConv2d
+from insdel_paper.studies import images
+from insdel_paper.studies.images.network import SameConv2d
 
 STEP = 224
 WEIGHTS = np.exp(-0.5 * (np.arange(-40, 41) / 5.0) ** 2)

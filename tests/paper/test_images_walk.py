@@ -11,9 +11,9 @@ from scipy.ndimage import gaussian_filter
 from torch import nn
 
 import insdel
-from insdel.paper.studies import images
-from insdel.paper.studies.images import saliency, study, walk
-from insdel.paper.studies.images.network import SameConv2d
+from insdel_paper.studies import images
+from insdel_paper.studies.images import saliency, study, walk
+from insdel_paper.studies.images.network import SameConv2d
 
 PREPROCESSING = images.Preprocessing((0.4, 0.5, 0.6), (0.2, 0.25, 0.3), 18, 16)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from insdel.paper import data
-from insdel.paper.studies.roar import imputation, reading
-from insdel.paper.studies.roar.imputation import Copula
+from insdel_paper import data
+from insdel_paper.studies.roar import imputation, reading
+from insdel_paper.studies.roar.imputation import Copula
 
 
 @pytest.fixture(scope="module")

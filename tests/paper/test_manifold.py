@@ -8,11 +8,11 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import insdel
-from insdel.paper.data.cern import NAMES
-from insdel.paper.data.simulate_cern import simulate
-from insdel.paper.studies import manifold
-from insdel.paper.studies.experiments import prepare
-from insdel.paper.studies.manifold import (
+from insdel_paper.data.cern import NAMES
+from insdel_paper.data.simulate_cern import simulate
+from insdel_paper.studies import manifold
+from insdel_paper.studies.experiments import prepare
+from insdel_paper.studies.manifold import (
     Ruler,
     amenities_apart,
     earned,

@@ -14,10 +14,11 @@ from sklearn.metrics import r2_score
 
 from insdel.errors import UserError
 from insdel.evaluate import predict
-from insdel.paper import data, figures, networks
-from insdel.paper.networks import mlp, search
-from insdel.paper.networks.devices import pick_device
-from insdel.paper.networks.mlp import PAPER, RECIPES, Hyper, Recipe, fit
+from insdel.own import mlp
+from insdel.own.devices import pick_device
+from insdel.own.mlp import PAPER, RECIPES, Hyper, Recipe, fit
+from insdel_paper import data, figures, networks
+from insdel_paper.networks import search
 
 SMALL = Hyper((16, 8), dropout=0.1, learning_rate=1e-2)
 QUICK = Recipe(epochs=4, batch=32)
@@ -169,7 +170,7 @@ def test_save_and_load_give_the_same_model(tmp_path, linear):
 
 
 def test_load_says_what_a_file_is_not(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"insdel\.paper\.networks\.save"):
+    with pytest.raises(FileNotFoundError, match=r"insdel\.own\.mlp\.save"):
         networks.load(tmp_path / "none")
     (tmp_path / "text").write_text("no weights here")
     with pytest.raises(ValueError, match="not a model of insdel"):
@@ -311,3 +312,14 @@ def test_devices_and_epochs_that_do_not_exist_are_refused() -> None:
         pick_device("nosuch")
     with pytest.raises(UserError, match="epochs must be a whole number"):
         Recipe(epochs=1.5)
+
+
+def test_the_cosine_ends_with_the_training():
+    hyper, recipe = Hyper((4,), dropout=0.0, learning_rate=0.2), Recipe(epochs=3, batch=10, optimiser="sgd", warmup=0.0)
+    optimiser, scheduler = mlp.optimiser_for([torch.zeros(1, requires_grad=True)], hyper, recipe, 40)
+    rates = []
+    for _ in range(3 * 4 + 1):  # three epochs of four batches
+        rates.append(scheduler.get_last_lr()[0])
+        optimiser.step()
+        scheduler.step()
+    assert rates == pytest.approx(0.1 * (1 + np.cos(np.pi * np.arange(13) / 12)))

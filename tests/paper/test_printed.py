@@ -2,7 +2,7 @@
 
 import pytest
 
-from insdel import paper
+import insdel_paper as paper
 
 
 def test_tables_have_the_printed_shape():

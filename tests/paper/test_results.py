@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from insdel.paper import results
+from insdel_paper import results
 
 TABLE = pd.DataFrame({"pair": [0, 1], "abc": [0.1, 0.2]})
 
@@ -97,11 +97,11 @@ def test_records_are_those_of_the_clone_around_else_of_the_package(tmp_path):
     shutil.copytree(ROOT / "results" / "cern_accuracy", clone / "results" / "cern_accuracy")
     (clone / "_toc.yml").touch()
     (clone / "notebooks").mkdir()
-    shutil.copytree(ROOT / "src" / "insdel", package / "insdel", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "src", package, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"), dirs_exist_ok=True)
 
     def names(folder: Path, path: Path) -> str:
         plain = {key: value for key, value in os.environ.items() if key != "INSDEL_RESULTS"}
-        code = "from insdel.paper import results; print(*results.names())"
+        code = "from insdel_paper import results; print(*results.names())"
         run = [sys.executable, "-c", code]
         return subprocess.run(run, cwd=folder, env=plain | {"PYTHONPATH": str(path)}, capture_output=True, text=True,
                               check=True).stdout.strip()  # fmt: skip

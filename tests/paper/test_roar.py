@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 import torch
 
-from insdel.paper import networks
-from insdel.paper.data import Dataset, Split, split
-from insdel.paper.networks import stacked
-from insdel.paper.networks.mlp import Hyper, Recipe
-from insdel.paper.studies.roar import removal
+from insdel.own.mlp import Hyper, Recipe
+from insdel_paper import networks
+from insdel_paper.data import Dataset, Split, split
+from insdel_paper.networks import stacked
+from insdel_paper.studies.roar import removal
 
 HYPER = Hyper((12, 6), dropout=0.1, learning_rate=0.03)
 PLAN = removal.Plan(HYPER, Recipe(epochs=8, batch=40), fractions=(0.0, 0.25, 0.5, 1.0), replicates=2, ig_steps=10)

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from insdel.paper import data, networks, results
-from insdel.paper.networks import stacked
-from insdel.paper.records.registry import RUNS
-from insdel.paper.records.run import record
-from insdel.paper.studies.roar import removal, tables, tasks
+from insdel_paper import data, networks, results
+from insdel_paper.networks import stacked
+from insdel_paper.records.registry import RUNS
+from insdel_paper.records.run import record
+from insdel_paper.studies.roar import removal, tables, tasks
 
 ROWS, SMALL = 120, {"epochs": 1, "replicates": 2, "samples": 64}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from insdel.paper.studies.roar import tables
+from insdel_paper.studies.roar import tables
 
 COUNTS = (0, 1, 5, 10)
 

@@ -10,8 +10,8 @@ import pytest
 import sympy
 from safetensors.numpy import load_file, save_file
 
-from insdel.paper import data as datasets
-from insdel.paper.data import bangalore, check, physics, simulate_bangalore, simulate_cern
+from insdel_paper import data as datasets
+from insdel_paper.data import bangalore, check, physics, simulate_bangalore, simulate_cern
 
 needs_files = pytest.mark.skipif(not os.environ.get("INSDEL_DATA"), reason="INSDEL_DATA is unset: no real files")
 ROOT = Path(__file__).resolve().parents[2]
@@ -149,9 +149,16 @@ def test_simulated_houses():
     assert houses["Price"].between(low - 1000, high + 1000).all()
 
 
-def test_simulated_duplicates_are_counted_and_dropped():
-    data = datasets.load("bangalore", "simulated", n=500, drop_duplicates=True)
-    assert len(data.features) == 500 - data.provenance["duplicates"]
+def test_simulated_duplicates_are_counted_and_dropped(monkeypatch):
+    distinct = simulate_bangalore.simulate(470, 0)
+    assert not distinct.duplicated().any()
+    planted = pd.concat([distinct, distinct.iloc[:30]], ignore_index=True)
+    monkeypatch.setattr(simulate_bangalore, "simulate", lambda n, seed: planted)
+    remaining, every = (datasets.load("bangalore", "simulated", n=500, drop_duplicates=drop) for drop in (True, False))
+    assert (len(remaining.features), len(every.features)) == (470, 500)
+    assert remaining.provenance["duplicates"] == every.provenance["duplicates"] == 30
+    dropped = [data.provenance["rows_dropped"]["duplicate of an earlier row"] for data in (remaining, every)]
+    assert dropped == [30, 0]
 
 
 def test_parameters_are_few():
@@ -241,7 +248,7 @@ def test_no_simulated_house_or_event_is_a_real_row():
 @needs_files
 def test_the_shipped_quantiles_are_those_of_the_fitted_half():
     """The cheap part of the fit, recomputed from the real events; the other half has others."""
-    from insdel.paper.data import cern
+    from insdel_paper.data import cern
 
     rows, _ = cern.read(Path(os.environ["INSDEL_DATA"]) / cern.SAMPLE)
     shipped = simulate_cern.parameters()["quantiles"]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from insdel.paper import networks
-from insdel.paper.networks import stacked
-from insdel.paper.networks.mlp import Hyper, Recipe
+from insdel.own.mlp import Hyper, Recipe
+from insdel_paper import networks
+from insdel_paper.networks import stacked
 
 HYPER = Hyper((13, 7), dropout=0.2, learning_rate=0.01)
 RECIPES = {

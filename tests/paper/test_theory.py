@@ -10,8 +10,8 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from insdel.paper import theory
-from insdel.paper.theory import algebra, monotone, parity
+from insdel_paper import theory
+from insdel_paper.theory import algebra, monotone, parity
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +112,7 @@ BENT = {
     "ABC + ABC′ without the 1": lambda: theory.abc_sum(
         3, lambda n, u: n - algebra.ceiling(u) - algebra.floor(n, u)
     ),
+    "both flipping walks added": lambda: theory.flipping_difference(3, sign=-1),
     "way back in the same order": lambda: theory.direction_symmetry(3, lambda order: order),
     "trapezoid, whole ends left out": lambda: theory.trapezoid(3, 1),
     "additive AUC, n − j": lambda: theory.additive(3, auc_weight=lambda n, j: n - j),
@@ -161,6 +162,8 @@ BENT = {
     "logistic, no interaction at the centre": lambda: theory.logistic_interactions(
         2, -(sp.log(2) + sp.log(3)) / 2
     ),
+    "two classes, taken for three": lambda: theory.naive_bayes_two(2, classes=3),
+    "three classes, of which two are the same": lambda: theory.naive_bayes_three(((0, 2, 0), (3, -3, -1), (3, -3, -1))),
     "IG without its factor": lambda: theory.ig_completeness(2, lambda a, b: sp.Integer(1)),
     "IG with its factor turned round": lambda: theory.ig_completeness(2, lambda a, b: a - b),
     "IG by β": lambda: theory.ig_order(2, lambda beta, a, b: beta),
@@ -203,7 +206,7 @@ def test_printed_version_is_false_and_corrected_one_true(
 
 def test_which_errata_are_a_matter_of_reading(errata: dict[int, theory.Erratum]) -> None:
     verdicts = {number: slip.verdict for number, slip in errata.items()}
-    assert {number for number, verdict in verdicts.items() if verdict == "a matter of reading"} == {10, 16, 20}
+    assert {number for number, verdict in verdicts.items() if verdict == "a matter of reading"} == {16, 25}
     assert set(verdicts.values()) == {"a matter of reading", "confirmed"}
 
 
@@ -312,10 +315,10 @@ def test_how_a_check_reads() -> None:
 
 
 def test_how_an_erratum_reads(errata: dict[int, theory.Erratum]) -> None:
-    page, text = errata[10]._repr_markdown_(), str(errata[10])
+    page, text = errata[16]._repr_markdown_(), str(errata[16])
     for label in ("printed", "printed, read otherwise", "corrected"):
         assert f"*{label}:*" in page and f"[{label}]" in text
-    assert page.startswith("**Erratum 10** *(appendix B.2)*: a matter of reading")
+    assert page.startswith("**Erratum 16** *(section 3, appendix B.2)*: a matter of reading")
 
 
 def test_a_long_sum_can_break_between_its_summands() -> None:
@@ -329,7 +332,7 @@ def test_a_long_sum_can_break_between_its_summands() -> None:
 def test_a_check_unfolds_to_its_own_code(checks: dict[str, theory.Check], name: str) -> None:
     text, code = checks[name]._repr_markdown_().split('<details class="check-code">')
     assert text.strip() == checks[name].markdown()
-    assert "```python\n# insdel.paper.theory." in code and f"\ndef {checks[name].name}(" in code
+    assert "```python\n# insdel_paper.theory." in code and f"\ndef {checks[name].name}(" in code
     assert "@with_code" not in code and code.endswith("```\n\n</details>")
 
 

@@ -10,22 +10,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from insdel.attribution import binary, deeplift, exact, gradients, kernel, lime, orders
-from insdel.attribution.coalitions import given
 from insdel.attribution.kernel import Estimate as Estimate
 from insdel.attribution.kernel import estimate_shapley as estimate_shapley
 from insdel.attribution.registry import Method, check_options, find, resolve
 from insdel.errors import UserError
 from insdel.evaluate import (
     Array,
+    Groups,
     Model,
     Pairs,
     Points,
     as_array,
-    check_fitted_names,
+    ends,
     like,
-    predict,
     to_tensor,
 )
 from insdel.seeds import Seed, pair_seeds
@@ -41,6 +41,7 @@ METHODS = {
     # beyond the paper
     "lime_tabular": Method("LIME (tabular)", False, lime.lime_tabular),
     "occlusion": Method("Occlusion", False, orders.occlusion),
+    "two_sided": Method("Two-sided occlusion", False, orders.two_sided),
     "gradient_shap": Method("Expected gradients", True, gradients.gradient_shap),
     "shapley_sampling": Method("Shapley sampling", False, orders.shapley_sampling),
     "banzhaf": Method("Banzhaf", False, exact.banzhaf),
@@ -50,7 +51,16 @@ METHODS = {
 }
 
 
-def explain(method: str, f: Model, x: Points, reference: Points, **options: Any) -> Array:
+def explain(
+    method: str,
+    f: Model,
+    x: Points,
+    reference: Points | None = None,
+    *,
+    groups: Groups | None = None,
+    background: Points | None = None,
+    **options: Any,
+) -> Array:
     """Attribute the change from f(x) to f(x′) to the features, by one of `METHODS`.
 
     Parameters
@@ -58,6 +68,8 @@ def explain(method: str, f: Model, x: Points, reference: Points, **options: Any)
     method : a name in `METHODS`
     f : maps an (m, n) batch to m numbers; a torch module or function if the method needs gradients
     x, reference : (n,) or (pairs, n); data frames are paired by the names of their columns
+    groups : columns that change together, {label: [columns]}; each group is one feature of the result
+    background : (rows, n) instead of the reference: f is averaged over hybrids with each of them
     **options : those of the method, `METHODS[method].options`; `chunk` (rows per model call) and
         `progress` (show a bar) are common to most; with `seed=s`, pair i draws its random numbers by (s, i)
 
@@ -65,11 +77,23 @@ def explain(method: str, f: Model, x: Points, reference: Points, **options: Any)
     -------
     (n,) or (pairs, n) float64: A_j, the effect of changing x_j to x′_j. `insdel.order` ranks them.
     """
+    if background is not None and "background" in find(method, METHODS).options and reference is not None:
+        options, background = {**options, "background": background}, None  # lime_tabular: how features are distributed
+    pairs = Pairs.of(x, reference, groups, background)
+    return pairs.restore(explain_pairs(method, f, pairs, **resolve(options, x, int(pairs.x.shape[1]))))
+
+
+def explain_pairs(method: str, f: Model, pairs: Pairs, **options: Any) -> Tensor:
+    """A_j of every pair, (pairs, n); gradients by column, then summed by group and averaged over a background."""
     choice = find(method, METHODS)
     options = check_options(method, choice, options)
-    pairs = Pairs.of(x, reference)
-    check_fitted_names(f, pairs.names)
-    return pairs.restore(choice.run(f, pairs, **resolve(options, x, pairs.n)))
+    if pairs.plain or not choice.by_column:
+        return choice.run(f, pairs, **options)
+    rows = 1 if pairs.background is None else len(pairs.background)
+    if "seed" in options:
+        options["seed"] = np.repeat(pair_seeds(options["seed"], len(pairs)), rows, axis=0)
+    values = choice.run(f, pairs.every_reference().by_column(), **options)
+    return pairs.by_player(values.reshape(len(pairs), rows, -1).mean(dim=1))
 
 
 def seeded(
@@ -84,10 +108,10 @@ def seeded(
 def completeness(f: Model, x: Points, reference: Points, attributions: Points) -> Array:
     """Σ_j A_j − (f(x′) − f(x)), per pair: 0 for a method that divides up the whole change; (pairs,)."""
     pairs = Pairs.of(x, reference)
+    start, end = ends(f, pairs)
     shares = to_tensor(as_array(attributions, "attributions"))
     if shares.numel() != len(pairs) * pairs.n:
         raise UserError(f"attributions must have shape ({len(pairs)}, {pairs.n}); found {tuple(shares.shape)}.")
     total = shares.reshape(-1, pairs.n).sum(dim=1)
-    ends = [to_tensor(predict(f, points)) for points in given(pairs)]
-    gap = total.cpu() - (ends[1] - ends[0]).reshape(-1).cpu()
+    gap = total.cpu() - (end - start)
     return like(gap[0] if pairs.single else gap, pairs.template)

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from insdel.attribution.coalitions import choose
 from insdel.attribution.differentiate import Gradient
 from insdel.attribution.exact import shapley
 from insdel.attribution.gradients import STEPS, line_integral, quadrature
@@ -93,10 +92,10 @@ def ig_interpolated(
     still = torch.ones(len(pairs), dtype=torch.bool, device=moving.device).index_fill(0, moving, False)
     result = torch.zeros(len(pairs), pairs.n, dtype=torch.float64)
     if still.any():
-        exact = shapley(f, choose(pairs, torch.nonzero(still)[:, 0]), max_features, chunk, progress)
+        exact = shapley(f, pairs.some(torch.nonzero(still)[:, 0]), max_features, chunk, progress)
         result[still.cpu()] = exact.cpu()
     if len(moving):
-        corners = _Corners(Gradient("ig_interpolated", f, choose(pairs, moving)), binary, max_features)
+        corners = _Corners(Gradient("ig_interpolated", f, pairs.some(moving)), binary, max_features)
         result[moving.cpu()] = corners.integrate(*quadrature(rule, steps), chunk, progress).cpu()
     return result
 

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, islice
 from math import comb
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from insdel.evaluate import Array, Model, Pairs, hybrid_values, like
+from insdel.evaluate import Model, Pairs, hybrid_values
 
 BLOCK_ELEMENTS = 2**22  # entries of a block of masks: 32 MiB once they are float64
 LISTED = 2**17  # subsets of one size, to choose from
-
-
-def given(pairs: Pairs) -> tuple[Array, Array]:
-    """Return x and x′, (pairs, n) each, as the kind of points that the user passed."""
-    if not isinstance(pairs.x, Tensor) or not isinstance(pairs.reference, Tensor):
-        return pairs.x, pairs.reference
-    return like(pairs.x, pairs.template), like(pairs.reference, pairs.template)
-
-
-def choose(pairs: Pairs, index: Tensor) -> Pairs:
-    """Return some of the pairs, by their (k,) numbers."""
-    rows: Any = index.to(pairs.device) if isinstance(pairs.x, Tensor) else index.cpu().numpy()
-    return replace(pairs, x=pairs.x[rows], reference=pairs.reference[rows], single=False)
+ROUNDS = 64  # of drawing among more of them: even the last of all is found in about log(count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +50,7 @@ def groups(pairs: Pairs, index: Tensor, masks_per_pair: int) -> Iterator[Group]:
         block = max(1, BLOCK_ELEMENTS // max(1, d * masks_per_pair))
         for part in index[sizes[index] == d].split(block):
             players = torch.nonzero(differing[part])[:, 1].reshape(len(part), d)
-            yield Group(choose(pairs, part), part, players)
+            yield Group(pairs.some(part), part, players)
 
 
 def coalition_values(f: Model, group: Group, masks: Tensor, chunk: int | None, progress: bool | None) -> Tensor:
@@ -129,8 +116,13 @@ def _draw_of_size(d: int, s: int, count: int, generator: np.random.Generator) ->
     if count_of_size(d, s) <= LISTED:
         return _all_of_size(d, s)[torch.from_numpy(generator.permutation(count_of_size(d, s))[:count])]
     rows = np.empty((0, d), dtype=bool)
-    while len(rows) < count:
+    for _ in range(ROUNDS):
+        if len(rows) >= count:
+            return torch.from_numpy(rows[:count])
         more = generator.random((count, d)).argsort(axis=1) < s
         more = np.where(more[:, :1], more, ~more) if 2 * s == d else more
         rows = generator.permutation(np.unique(np.concatenate([rows, more]), axis=0))
-    return torch.from_numpy(rows[:count])
+    raise RuntimeError(
+        f"{ROUNDS} rounds of drawing gave {len(rows):,} different subsets of {s} of {d} players; {count:,} of "
+        f"{count_of_size(d, s):,} are needed. Ask for fewer samples."
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,13 +22,25 @@ class Gradient:
     """
 
     def __init__(self, method: str, f: Model, pairs: Pairs) -> None:
-        self.method, self.f, self.model = method, f, BatchModel(f, pairs.template, pairs.names)
+        self.method, self.f, self.model = method, f, BatchModel(f, pairs.template, None)
+        self.check_numbers(pairs)
         points = pairs.on(self.model)
         if not isinstance(points.x, Tensor) or not isinstance(points.reference, Tensor):
             raise UserTypeError(f"{method} needs points made of numbers, but their type is {points.x.dtype}.")
         kind = points.x.dtype if points.x.is_floating_point() else torch.float64
         self.x, self.reference = points.x.to(kind), points.reference.to(kind)
         self.fold = Fold.of(f) if self.x.device.type == "cpu" else None
+
+    def check_numbers(self, pairs: Pairs) -> None:
+        """Refuse values that no gradient is defined for: categories, text, gaps."""
+        coded = [] if pairs.columns is None else [pairs.columns.names[j] for j in np.flatnonzero(pairs.columns.coded)]
+        gaps = any(isinstance(p, Tensor) and torch.isnan(p).any() for p in (pairs.x, pairs.reference))
+        if coded or gaps:
+            found = f"these columns hold other values: {', '.join(map(str, coded))}" if coded else "NaN is among them"
+            raise UserError(
+                f"{self.method} needs points made of numbers, but {found}. Choose a method without gradients, such as "
+                "kernel_shap, two_sided or lime."
+            )
 
     def rows(self, chunk: int | None) -> int:
         """Points whose gradients are computed together."""

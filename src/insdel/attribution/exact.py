@@ -7,9 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from insdel.attribution.coalitions import given
 from insdel.evaluate import Array, Model, Pairs
-from insdel.lattice import MAX_FEATURES, Lattice, lattices
+from insdel.lattice import MAX_FEATURES, Lattice, pair_lattices
 
 
 def from_lattices(
@@ -21,7 +20,7 @@ def from_lattices(
     progress: bool | None,
 ) -> Tensor:
     """Apply `value`, Lattice → (n,), to the lattice of every pair; (pairs, n)."""
-    result = lattices(f, *given(pairs), max_features=max_features, chunk=chunk, progress=progress)
+    result = pair_lattices(f, pairs, max_features=max_features, chunk=chunk, progress=progress)
     return torch.stack([torch.as_tensor(value(lattice)) for lattice in result])
 
 

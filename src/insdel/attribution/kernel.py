@@ -13,11 +13,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from insdel.attribution.coalitions import Group, choose, coalition_values, count_of_size, draw_subsets, groups
+from insdel.attribution.coalitions import Group, coalition_values, count_of_size, draw_subsets
+from insdel.attribution.coalitions import groups as groups_of
 from insdel.attribution.exact import shapley
 from insdel.attribution.odd import LARGEST, Odd, odd_subsets
 from insdel.errors import UserError, whole
-from insdel.evaluate import Array, Model, Pairs, Points, float64
+from insdel.evaluate import Array, Groups, Model, Pairs, Points, float64
 from insdel.lattice import MAX_FEATURES
 from insdel.seeds import Seed, pair_seeds
 
@@ -54,7 +55,15 @@ def kernel_shap(
 
 
 def estimate_shapley(
-    f: Model, x: Points, reference: Points, samples: int, *, seed: int = 0, chunk: int | None = None
+    f: Model,
+    x: Points,
+    reference: Points | None,
+    samples: int,
+    *,
+    groups: Groups | None = None,
+    background: Points | None = None,
+    seed: int = 0,
+    chunk: int | None = None,
 ) -> Estimate:
     """Shapley values from `samples` evaluations per pair, with standard errors.
 
@@ -66,7 +75,7 @@ def estimate_shapley(
     x, reference : (n,) or (pairs, n)
     samples : evaluations of f per pair, at least 2d + 2 for d differing features; with 2ᵈ or more all is exact
     """
-    pairs = Pairs.of(x, reference)
+    pairs = Pairs.of(x, reference, groups, background)
     values, error = _estimate(f, pairs, whole("samples", samples), seed, chunk, False)
     return Estimate(pairs.restore(values), pairs.restore(error))
 
@@ -81,11 +90,11 @@ def _estimate(
     values, error = torch.zeros(2, len(pairs), pairs.n, dtype=torch.float64)
     if not sampled.all():
         exact = torch.nonzero(~sampled)[:, 0]
-        values[exact] = shapley(f, choose(pairs, exact), int(d.max()), chunk, progress).cpu()
+        values[exact] = shapley(f, pairs.some(exact), int(d.max()), chunk, progress).cpu()
     seeds = torch.from_numpy(pair_seeds(seed, len(pairs))[:, 0])  # what comes after would be a pair's own
     for common in seeds[sampled].unique().tolist():
         index = torch.nonzero(sampled & (seeds == common))[:, 0]
-        for group in groups(pairs, index, max(1, samples // pairs.n)):
+        for group in groups_of(pairs, index, max(1, samples // pairs.n)):
             result = _from_subsets(f, group, samples, common, chunk, progress)
             values[group.index], error[group.index] = (group.spread(part) for part in result)
     return values, error

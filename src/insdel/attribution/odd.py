@@ -2,7 +2,7 @@
 
 Write a subset S of d players as z ∈ {−1, 1}ᵈ with z_j = −1 where j is in S. Every game is a sum of
 parities, f(S) = Σ_u c_u Π_{j∈u} z_j, and a parity shares −2 c_u equally among the members of u if |u| is
-odd, and nothing if it is even (checked in `insdel.paper.theory.parity`). So only g(S) = (f(S) − f(Sᶜ)) / 2
+odd, and nothing if it is even (checked in `insdel_paper.theory.parity`). So only g(S) = (f(S) − f(Sᶜ)) / 2
 matters, in which the even parities cancel: each S is evaluated together with its complement.
 
 A priori the odd coefficients are independent with variance Π_{j∈u} ρ_j. With ρ_j = tanh b_j that is the
@@ -36,6 +36,7 @@ USUAL, USUAL_SPREAD = 3e-3, 2.0  # its usual share, and the sd of the logarithm 
 CACHED = 2**16  # numbers in covariances that are factorised together
 LARGEST = 2048  # subsets that are fitted: the cost of a factorisation grows with their cube
 JITTER = {torch.float64: 1e-9, torch.float32: 1e-6}  # of the prior variance: what keeps a factorisation from failing
+TRIES = 8  # sizes of it, each 100 times the one before: the last exceeds the variances themselves
 NODES = 32  # of the integral over t that divides parities by their size: exact for d ≤ 32, to rounding beyond
 
 
@@ -180,12 +181,17 @@ class Whitened:
 def factor(matrix: Tensor) -> Tensor:
     """Cholesky factors of (q, m, m) covariances, with as little jitter as it takes."""
     jitter = JITTER[matrix.dtype] * matrix.diagonal(dim1=1, dim2=2).mean(dim=1)[:, None]
-    while True:
+    for _ in range(TRIES):
         matrix.diagonal(dim1=1, dim2=2).add_(jitter)
         lower, failed = torch.linalg.cholesky_ex(matrix)
         if not failed.any():
             return lower
         jitter = 100 * jitter
+    finite = "finite" if torch.isfinite(matrix).all() else "not all finite"
+    raise RuntimeError(
+        f"{int((failed != 0).sum())} of {len(matrix)} covariances of {matrix.shape[1]} subsets could not be factorised "
+        f"with {TRIES} sizes of jitter; their numbers are {finite}. Rescale f, or choose another number of samples."
+    )
 
 
 def fit(prior: Prior, y: Tensor, z: Tensor) -> Fit:

@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from insdel.attribution.coalitions import coalition_values, given, groups
+from insdel.attribution.coalitions import coalition_values, groups
 from insdel.curves import check_mode
 from insdel.errors import UserError
-from insdel.evaluate import Model, Pairs, hybrid_values, predict
+from insdel.evaluate import Model, Pairs, at_x, ends, hybrid_values
 from insdel.lattice import LATTICE_MODES
 from insdel.seeds import Seed, generators
 
@@ -41,8 +41,38 @@ def occlusion(f: Model, pairs: Pairs, *, chunk: int | None = None, progress: boo
     """f(x with x′_j) − f(x), the effect Δ_j of changing feature j alone  [section 3.3]."""
     differing = pairs.differing().cpu()
     values = _values_with(f, pairs, torch.zeros_like(differing), differing, chunk, progress)
-    start = torch.as_tensor(predict(f, given(pairs)[0], chunk)).cpu()
+    start = at_x(f, pairs, chunk)
     return torch.where(differing, values - start[:, None], 0.0)
+
+
+def two_sided(f: Model, pairs: Pairs, *, chunk: int | None = None, progress: bool | None = False) -> Tensor:
+    """[f(x with x′_j) − f(x) + f(x′) − f(x′ with x_j)] / 2: feature j changed first, and changed last.
+
+    2d + 2 evaluations for d differing features. Equals the Shapley value wherever no interaction has more than
+    two members: such an interaction counts whole in one of the two terms, and so half.
+    """
+    differing = pairs.differing().cpu()
+    first = _values_with(f, pairs, torch.zeros_like(differing), differing, chunk, progress)
+    last = _values_without(f, pairs, differing, chunk, progress)
+    start, end = ends(f, pairs, chunk)
+    return torch.where(differing, (first - start[:, None] + end[:, None] - last) / 2, 0.0)
+
+
+def _values_without(
+    f: Model, pairs: Pairs, tried: Tensor, chunk: int | None, progress: bool | None
+) -> Tensor:
+    """f where all features but one of the `tried` ones come from x′, (pairs, n); NaN where not tried."""
+    pair, feature = torch.nonzero(tried, as_tuple=True)
+
+    def select(rows: Tensor) -> tuple[Tensor, Tensor]:
+        changed = torch.ones(len(rows), pairs.n, dtype=torch.bool)
+        changed[torch.arange(len(rows)), feature[rows.cpu()]] = False
+        return pair[rows.cpu()].to(rows.device), changed.to(rows.device)
+
+    values = torch.full(tried.shape, torch.nan, dtype=torch.float64)
+    if len(pair):
+        values[tried] = torch.cat(list(hybrid_values(f, pairs, len(pair), select, chunk, progress))).cpu()
+    return values
 
 
 def shapley_sampling(
@@ -84,7 +114,7 @@ class _Walk:
         self.f, self.pairs, self.sign, self.how = f, pairs, sign, (chunk, progress)
         self.differing = pairs.differing().cpu()
         self.taken = torch.zeros_like(self.differing)
-        self.here = torch.as_tensor(predict(f, given(pairs)[0], chunk)).cpu()
+        self.here = at_x(f, pairs, chunk)
         self.next = torch.zeros_like(self.differing, dtype=torch.float64)
         self.moved = torch.ones(len(pairs), dtype=torch.bool)  # else the next values are known already
 

@@ -30,6 +30,11 @@ class Method:
     run: Callable[..., Tensor]
 
     @property
+    def by_column(self) -> bool:
+        """Whether it works on columns and single references, so that groups and backgrounds are formed afterwards."""
+        return self.needs_gradient or "binary" in self.options
+
+    @property
     def description(self) -> str:
         """What it computes, in one line."""
         return (inspect.getdoc(self.run) or "").split("\n")[0]
@@ -41,7 +46,8 @@ class Method:
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
-def _nearest(name: str, known: list[str]) -> str:
+def nearest(name: str, known: list[str]) -> str:
+    """A question for the nearest of the known names, if one is near."""
     close = get_close_matches(str(name), known, n=1, cutoff=0.5)
     return f" Did you mean {close[0]!r}?" if close else ""
 
@@ -50,7 +56,7 @@ def find(method: str, methods: Mapping[str, Method]) -> Method:
     """Return the method of that name."""
     if method not in methods:
         known = list(methods)
-        raise UserError(f"unknown method {method!r}.{_nearest(method, known)} Known methods: {', '.join(known)}.")
+        raise UserError(f"unknown method {method!r}.{nearest(method, known)} Known methods: {', '.join(known)}.")
     return methods[method]
 
 
@@ -62,7 +68,7 @@ def check_options(name: str, method: Method, options: Mapping[str, Any]) -> dict
     known = list(method.options)
     for option in options:
         if option not in known:
-            hint = _nearest(option, known)
+            hint = nearest(option, known)
             raise UserTypeError(f"{name} has no option {option!r}.{hint} Its options: {', '.join(known)}.")
     counts = {k: v for k, v in options.items() if k in WHOLE and (v is not None or method.options[k] is not None)}
     return {**options, **{option: whole(option, value) for option, value in counts.items()}}

@@ -1,1 +1,1 @@
-"""Your own table and model: read, fit, pair, report. Builds on the library and on `paper`."""
+"""Your own table and model: read, fit, pair, report. Builds on the rest of the library."""

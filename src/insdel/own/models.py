@@ -24,10 +24,10 @@ from torch import nn
 
 from insdel.errors import UserError, UserTypeError
 from insdel.evaluate import Model, eval_mode, predict
+from insdel.own import mlp
 from insdel.own import network as own_network
 from insdel.own.network import OnColumns
 from insdel.own.table import Split, Table, label
-from insdel.paper import networks
 
 FITTED = ("network", "forest")
 PICKLES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".sav")
@@ -47,13 +47,13 @@ class Subject:
     f: Model
     about: str
     notes: tuple[str, ...] = ()
-    network: networks.MLP | None = field(default=None, repr=False)
+    network: mlp.MLP | None = field(default=None, repr=False)
 
     def score(self, table: Table, split: Split) -> dict[str, float]:
         """How well f predicts the rows set aside: R², or the share of right classes beside that of the commoner one."""
         result = np.asarray(predict(self.f, split.x_test))
         if not table.classes:
-            return {"R²": networks.r2(split.y_test, result)}
+            return {"R²": mlp.r2(split.y_test, result)}
         right, share = float(((result > 0.5) == split.y_test).mean()), float(split.y_test.mean())
         return {"accuracy": right, "always the commoner answer": max(share, 1 - share)}
 
@@ -74,7 +74,7 @@ def make(
     ----------
     model : "network" or "forest" to fit one here; "file.py:name" or "module:name" of a torch module, a scikit-learn
         estimator (one that is not fitted yet is fitted here) or a function; the path of a network that
-        `own_network.save` or `networks.save` wrote; or such an object itself
+        `own_network.save` or `mlp.save` wrote; or such an object itself
     neurons, epochs, device : of the network
     """
     if not isinstance(model, str):
@@ -100,7 +100,7 @@ def _forest(table: Table, seed: int) -> Any:
 
 def _saved(path: Path, table: Table, split: Split, device: str) -> Subject:
     """A network from a file; one that has no note of its units gets the columns as they stand in the table."""
-    network = networks.load(path, device)
+    network = mlp.load(path, device)
     if "inputs" in network.config:
         return Subject(own_network.fitted_to(network, table, split, path.name), f"{path.name}, loaded", (), network)
     subject = _module(network, table, split, path.name)

@@ -11,9 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from insdel.errors import UserError
+from insdel.own import devices, mlp
 from insdel.own.table import Split, Table
-from insdel.paper import networks
-from insdel.paper.networks import mlp
 
 
 class OnColumns(nn.Module):
@@ -44,40 +43,40 @@ class OnColumns(nn.Module):
 
 def fit(
     table: Table, split: Split, neurons: Sequence[int], epochs: int, seed: int, device: str = "auto"
-) -> networks.MLP:
+) -> mlp.MLP:
     """Fit a network to the training rows: by Huber's loss to numbers, by cross-entropy to one class against others."""
-    hyper = networks.Hyper(tuple(neurons), dropout=0.05, learning_rate=3e-3)
-    recipe = networks.Recipe(
+    hyper = mlp.Hyper(tuple(neurons), dropout=0.05, learning_rate=3e-3)
+    recipe = mlp.Recipe(
         epochs=epochs, batch=32 if len(split.x_train) < 5000 else 256, output_unit="deviation", loss_unit="deviation"
     )
     if table.classes:
         return fit_classifier(split.x_train, split.y_train, hyper, recipe, seed, device)
-    return networks.fit(split.x_train, split.y_train, hyper, recipe, seed=seed, device=device, progress=False)
+    return mlp.fit(split.x_train, split.y_train, hyper, recipe, seed=seed, device=device, progress=False)
 
 
-def function(network: networks.MLP, table: Table) -> nn.Module:
+def function(network: mlp.MLP, table: Table) -> nn.Module:
     """What is explained: the network itself, or the probability that it gives."""
     return nn.Sequential(*network.layers, nn.Sigmoid()).eval() if table.classes else network
 
 
 def fit_classifier(
-    x: np.ndarray, y: np.ndarray, hyper: networks.Hyper, recipe: networks.Recipe, seed: int, device: str = "auto"
-) -> networks.MLP:
+    x: np.ndarray, y: np.ndarray, hyper: mlp.Hyper, recipe: mlp.Recipe, seed: int, device: str = "auto"
+) -> mlp.MLP:
     """Fit a network whose sigmoid is the probability of y = 1; the epoch with the least validation loss is kept.
 
     x : (m, n); y : (m,) zeros and ones
     """
-    place = networks.pick_device(device)
+    place = devices.pick_device(device)
     rows, truth = (torch.as_tensor(part, dtype=torch.float32, device=place) for part in (x, y))
     with mlp.seeded(seed, place):
-        network = networks.MLP(rows.shape[1], hyper.neurons, hyper.dropout).to(place)
+        network = mlp.MLP(rows.shape[1], hyper.neurons, hyper.dropout).to(place)
         train, held = mlp.holdout(len(rows), recipe.validation)
         _descend(network, mlp.Data(rows[train], truth[train], rows[held], truth[held]), hyper, recipe)
-    network.config = networks.training_config(x, y, hyper, recipe, seed, device)
+    network.config = mlp.training_config(x, y, hyper, recipe, seed, device)
     return network.eval().requires_grad_(False)
 
 
-def _descend(network: networks.MLP, data: mlp.Data, hyper: networks.Hyper, recipe: networks.Recipe) -> None:
+def _descend(network: mlp.MLP, data: mlp.Data, hyper: mlp.Hyper, recipe: mlp.Recipe) -> None:
     """Train in place by cross-entropy."""
     loss = nn.functional.binary_cross_entropy_with_logits
     optimiser = torch.optim.Adam(network.parameters(), lr=hyper.learning_rate)
@@ -100,16 +99,16 @@ def _descend(network: networks.MLP, data: mlp.Data, hyper: networks.Hyper, recip
     network.load_state_dict(remaining)
 
 
-def save(network: networks.MLP | None, table: Table, split: Split, path: str | Path) -> Path:
+def save(network: mlp.MLP | None, table: Table, split: Split, path: str | Path) -> Path:
     """Write a network that was fitted here, with what it has to know about its inputs and its output."""
     if network is None:
         raise UserError("only a network that was fitted here can be saved; found none. Set model to network.")
     inputs = {"names": table.names, "center": split.scale.center.tolist(), "width": split.scale.width.tolist()}
     network.config = {**network.config, "inputs": inputs, "class": table.positive}
-    return networks.save(network, path)
+    return mlp.save(network, path)
 
 
-def fitted_to(network: networks.MLP, table: Table, split: Split, name: str) -> nn.Module:
+def fitted_to(network: mlp.MLP, table: Table, split: Split, name: str) -> nn.Module:
     """A network that `save` wrote, as a function of points that this split standardises."""
     inputs, known = network.config["inputs"], network.config["class"]
     if inputs["names"] != table.names:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from insdel import policies
+from insdel import policies, statements
 from insdel.attribution import METHODS, explain
 from insdel.comparison import compare
 from insdel.curves import MODES, curve, order
@@ -18,7 +18,6 @@ from insdel.errors import UserError
 from insdel.evaluate import Model, predict
 from insdel.lattice import MAX_FEATURES
 from insdel.own.table import Split, Table
-from insdel.paper.studies import tables
 from insdel.stats import REFERENCES
 
 POLICIES = ("counterfactual", "one_to_one", "average")
@@ -81,7 +80,7 @@ class Plan:
     def table(self, f: Model, pairs: policies.Pairs, seed: int = 0, scheduler: Any = None) -> pd.DataFrame:
         """The tidy table of `compare`."""
         choice: dict[str, Any] = {"options": self.options, "seed": seed, "scheduler": scheduler, "progress": False}
-        return compare(f, pairs.x, pairs.reference, self.methods, **choice)
+        return compare(f, pairs.x, pairs.reference, self.methods, score=False, **choice).table
 
 
 def plan(
@@ -119,7 +118,7 @@ def plan(
     remaining, notes = [method for method in remaining if method not in refused], _told(refused)
     if "lime_tabular" in remaining and background is None:
         remaining.remove("lime_tabular")
-        notes.append(f"{tables.title('lime_tabular')} is left out: it needs rows to draw like.")
+        notes.append(f"{statements.title('lime_tabular')} is left out: it needs rows to draw like.")
     elif "lime_tabular" in remaining:
         options["lime_tabular"] = {"background": background}
     most = int(pairs.differing.max())
@@ -148,18 +147,18 @@ def _refusal(method: str, f: Model, pairs: policies.Pairs, options: dict[str, An
 
 def _told(refused: dict[str, Exception]) -> list[str]:
     """One sentence for the methods that miss a gradient or layers, and one for each that has another reason."""
-    missing = [tables.title(method) for method, problem in refused.items() if isinstance(problem, TypeError)]
+    missing = [statements.title(method) for method, problem in refused.items() if isinstance(problem, TypeError)]
     reason = "This model is not made of torch operations, so methods that need its gradient (DeepLIFT: its layers)"
     text = [f"{reason} are left out: {', '.join(missing)}."] if missing else []
     others = {method: problem for method, problem in refused.items() if not isinstance(problem, TypeError)}
-    return text + [f"{tables.title(method)} is left out: {problem}" for method, problem in others.items()]
+    return text + [f"{statements.title(method)} is left out: {problem}" for method, problem in others.items()]
 
 
 def _sampled(
     kept: list[str], options: dict[str, dict[str, Any]], most: int, samples: int
 ) -> tuple[list[str], dict[str, dict[str, Any]], list[str]]:
     """What is compared where pairs differ in too many features for all their hybrids."""
-    dropped = [tables.title(method) for method in kept if method in EXACT]
+    dropped = [statements.title(method) for method in kept if method in EXACT]
     text = [f"Up to {most} features differ, too many for all 2^{most} hybrids."]
     if dropped:
         text.append(f"Left out, for it needs them: {', '.join(dropped)}.")
@@ -208,16 +207,16 @@ def verdicts(table: pd.DataFrame, pairs: policies.Pairs | None = None, level: fl
 
     Returns
     -------
-    DataFrame by test, leader and rival: difference, se, in standard errors, verdict, together (see `tables.statements`)
+    DataFrame by test, leader and rival: difference, se, in standard errors, verdict, together; see `statements`
     """
     rivals = table[~table["method"].isin(REFERENCES)]
     parts = {}
     for mode, rows in rivals.groupby("mode", sort=False):
         means = rows.groupby("method", sort=False)["abc_per_feature"].mean().sort_values(ascending=False)
         first, *others = map(str, means.index)
-        claims = {tables.title(other): ((first, mode), (other, mode)) for other in others}
+        claims = {statements.title(other): ((first, mode), (other, mode)) for other in others}
         if claims:
-            parts[mode, tables.title(first)] = tables.statements(rows, claims, pairs, level)
+            parts[mode, statements.title(first)] = statements.statements(rows, claims, pairs, level)
     names = ["test", "leader", "rival"]
     if not parts:  # one method has no rival
         columns = ["difference", "se", "in standard errors", "verdict", "together"]

@@ -1,0 +1,225 @@
+"""The book: run the chapters that changed, stage them, typeset, and only then replace the old book."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from insdel.errors import RunError
+from insdel_book.cache import chapter_key, package_graph, surroundings
+from insdel_book.chapters import Chapter, list_chapters, profile_values, toc_files
+from insdel_book.pages.status import status_page
+from insdel_book.parameters import check_values
+from insdel_book.run import refuse_warnings
+from insdel_book.space import check_room, only_one, scratch
+from insdel_book.twins import fill_address, last_commit, repository_address
+from insdel_book.workers import Job, run_jobs
+
+Say = Callable[[str], None]
+ELSEWHERE = re.compile(r"undefined label|unknown document|label '.*' not found")  # a reference without its target
+
+REASON = re.compile(r"(?:\w*Error: )?\[Errno \d+\][^\n]*|MemoryError[^\n]*")
+
+
+class BuildError(RunError):
+    """Jupyter Book refused the pages; the message holds its warnings and errors."""
+
+
+def build_book(
+    root: Path,
+    profile: str = "quick",
+    chapters: Iterable[Chapter] | None = None,
+    jobs: int | None = None,
+    force: bool = False,
+    say: Say = print,
+) -> Path:
+    """Run the chapters, build the pages and return the path of `index.html`.
+
+    The whole book goes to `build/book` once all of it has succeeded. With a choice of `chapters`, a draft of
+    those alone goes to `build/draft`: references to chapters left out are then no error.
+    """
+    import nbformat
+
+    wanted = list(chapters) if chapters is not None else list_chapters(root)
+    values = {chapter.name: profile_values(root, chapter, profile) for chapter in wanted}
+    folder, strict = root / "build", chapters is None
+    check_room(folder, "book")
+    with only_one(folder):
+        executed = run_chapters(root, wanted, values, profile, jobs=jobs, force=force, say=say)
+        for name, path in executed.items():
+            refuse_warnings(name, nbformat.read(path, as_version=4))
+        stage(root, executed, folder / "stage")
+        say("building the pages …")
+        pages = typeset(folder, strict=strict, say=say)
+        return publish(pages, folder / ("book" if strict else "draft")) / "index.html"
+
+
+def run_one(
+    root: Path,
+    chapter: Chapter,
+    values: Mapping[str, Any],
+    output: Path,
+    profile: str = "quick",
+    say: Say = print,
+) -> tuple[Path, Path]:
+    """Run one chapter with new parameter values; return its notebook and its page, both in `output`."""
+    given = check_values(chapter.parameters(), values)
+    merged = {chapter.name: profile_values(root, chapter, profile) | given}
+    executed = run_chapters(root, [chapter], merged, profile, force=True, say=say)
+    notebook = output / f"{chapter.name}.ipynb"
+    with scratch(root / "build") as folder:  # several may run at a time
+        stage(root, executed, folder / "stage")
+        pages = publish(typeset(folder, strict=False, say=say), output / "html")
+        shutil.copyfile(folder / "stage" / "notebooks" / notebook.name, notebook)
+    return notebook, pages / "notebooks" / f"{chapter.name}.html"
+
+
+def run_chapters(
+    root: Path,
+    chapters: Iterable[Chapter],
+    values: Mapping[str, Mapping[str, Any]],
+    profile: str,
+    jobs: int | None = None,
+    force: bool = False,
+    say: Say = print,
+) -> dict[str, Path]:
+    """Return the executed notebook of each chapter, from the cache where nothing has changed."""
+    common, graph = surroundings(root), package_graph()
+    keep = root / "build" / "cache"
+    keep.mkdir(parents=True, exist_ok=True)
+    chapters = list(chapters)
+    paths = {c.name: keep / f"{c.name}-{chapter_key(c, values[c.name], common, graph)}.ipynb" for c in chapters}
+    for path in paths.values():
+        if path.is_file() and not is_whole(path):
+            say(f"{path.name} in the cache is damaged: dropped, its chapter runs again")
+            path.unlink()
+    todo = [c for c in chapters if force or not paths[c.name].is_file()]
+    for chapter in chapters:
+        if chapter not in todo:
+            say(f"{chapter.name}: unchanged")
+    run_jobs([Job(c, values[c.name], profile, paths[c.name]) for c in todo], jobs, say)
+    return paths
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file is an executed notebook that `run_jobs` wrote."""
+    import nbformat
+
+    try:
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+    except Exception:  # whatever a foreign or truncated file makes of its reader
+        return False
+    return "insdel" in notebook.metadata
+
+
+def stage(root: Path, executed: Mapping[str, Path], folder: Path) -> None:
+    """Make a tree with the repository's layout that holds what the pages are built from, and nothing else."""
+    import nbformat
+
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(root / "book", folder / "book")
+    (folder / "notebooks").mkdir()
+    address, commit, facts = repository_address(root), last_commit(root), {}
+    for name, path in executed.items():
+        notebook = fill_address(nbformat.read(path, as_version=4), address, commit)
+        facts[name] = notebook.metadata["insdel"]
+        nbformat.write(notebook, folder / "notebooks" / f"{name}.ipynb")
+    (folder / "book" / "status.md").write_text(status_page(facts), encoding="utf-8")
+    _stage_derived(root, folder, executed)
+    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    for key, options in launch_options(address).items():
+        config[key] = {**config.get(key, {}), **options}
+    (folder / "_config.yml").write_text(yaml.safe_dump(config, allow_unicode=True), encoding="utf-8")
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    toc = keep_files(toc, folder)
+    (folder / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
+
+
+def _stage_derived(root: Path, folder: Path, staged: Iterable[str]) -> None:
+    """Fill in the pages of claims and errata, if this book lists them."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    if "book/claims" in set(toc_files(toc)):
+        from insdel_book.pages.derive import write_pages  # the checks need most of the package
+
+        write_pages(root, folder, sorted(staged))
+
+
+def keep_files(toc: Any, folder: Path) -> Any:
+    """Return the table of contents without the chapters that were not staged."""
+    for part in ("parts", "chapters", "sections"):
+        if part in toc:
+            toc[part] = [keep_files(child, folder) for child in toc[part]]
+            toc[part] = [child for child in toc[part] if _is_staged(child, folder)]
+    return toc
+
+
+def _is_staged(entry: Mapping[str, Any], folder: Path) -> bool:
+    """Whether an entry of the table of contents has a file in the staging tree, or chapters that have."""
+    if "file" in entry:
+        return any((folder / f"{entry['file']}{ending}").is_file() for ending in ("", ".md", ".ipynb"))
+    return any(True for _ in toc_files(entry))
+
+
+def launch_options(address: str | None) -> dict[str, dict[str, Any]]:
+    """Return the settings of the buttons that lead to GitHub, Binder and Colab; none without an address."""
+    if not address:
+        return {}
+    branch = os.environ.get("INSDEL_BRANCH", "main")
+    return {
+        "repository": {"url": address, "branch": branch, "path_to_book": ""},
+        "launch_buttons": {
+            "notebook_interface": "jupyterlab",
+            "binderhub_url": "https://mybinder.org",
+            "colab_url": "https://colab.research.google.com",
+        },
+        "html": {"use_repository_button": True, "use_issues_button": True},
+    }
+
+
+def typeset(folder: Path, strict: bool, say: Say = print, builder: str = "html") -> Path:
+    """Run Jupyter Book on the staging tree `folder/stage` and return the folder of the pages.
+
+    `strict` turns every warning into an error; otherwise warnings are shown, references that lead out of it counted.
+    `builder` is the name of a Sphinx builder.
+    """
+    source, work, log = folder / "stage", folder / "work", folder / "jupyter-book.log"
+    shutil.rmtree(work, ignore_errors=True)
+    program = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "build", str(source), "--path-output", str(work), "--all"]
+    command += ["--builder", "custom", "--custom-builder", builder] if builder != "html" else []
+    command += ["-n", "-W", "--keep-going"] if strict else []
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    log.write_text(done.stdout + done.stderr, encoding="utf-8")
+    remarks = re.sub(r"\x1b\[[\d;]*m", "", done.stderr).replace(f"{source}{os.sep}", "")
+    problems = [line for line in remarks.splitlines() if "WARNING" in line or "ERROR" in line]
+    if done.returncode:
+        first = list(dict.fromkeys(REASON.findall(done.stdout + remarks)))  # the system's own reason, if it gave one
+        raise BuildError("\n".join([*first, *(problems or remarks.splitlines()[-20:]), f"(all of it: {log})"]))
+    unknown = [line for line in problems if ELSEWHERE.search(line)]
+    for line in problems:
+        if line not in unknown:
+            say(line)
+    if unknown:
+        say(f"{len(unknown)} references to chapters that are not part of this build are plain text in it")
+    return work / "_build" / builder
+
+
+def publish(pages: Path, target: Path) -> Path:
+    """Put the new pages in place of the old ones by renaming: nobody ever sees a half-built book."""
+    old = target.with_name(target.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists():
+        target.rename(old)
+    shutil.move(pages, target)  # a rename, unless a reader's own folder lies on another disk
+    shutil.rmtree(old, ignore_errors=True)
+    return target

@@ -1,0 +1,152 @@
+"""Chapters: which ones the book has, and what the profiles set in them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from insdel.errors import UserError
+from insdel_book.parameters import Parameter, cell_source, check_values, read_source
+
+RECORD = "application/vnd.insdel.record+json"
+PROFILES = ("smoke", "quick", "paper")
+
+HEADING = re.compile(r"^\(([\w-]+)\)=\n# (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One entry `notebooks/NN_name` of the table of contents."""
+
+    name: str
+    source: Path
+
+    @property
+    def heading(self) -> tuple[str, str]:
+        """Its label, by which other pages refer to it, and its title."""
+        result = HEADING.search(self.source.read_text(encoding="utf-8"))
+        if result is None:
+            raise UserError(f"{self.source.name} needs a label and a title: `(label)=` and below it `# Title`.")
+        return result[1], result[2]
+
+    def read(self) -> Any:
+        """Return the chapter as a notebook (nbformat 4) without outputs."""
+        import jupytext
+        from jupytext.myst import MystMetadataParsingError
+
+        try:
+            return jupytext.read(self.source, fmt="md:myst")
+        except MystMetadataParsingError as error:
+            raise UserError(f"{self.source.name} cannot be read as a notebook. {error}") from error
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Return its parameters by name."""
+        return read_source(cell_source(self.source.read_text(encoding="utf-8")))
+
+
+def find_root(start: Path | None = None) -> Path:
+    """Return the repository's folder: the nearest one at or above `start` with a `_toc.yml`."""
+    start = (start or Path.cwd()).resolve()
+    for folder in (start, *start.parents):
+        if (folder / "_toc.yml").is_file() and (folder / "notebooks").is_dir():
+            return folder
+    raise UserError(
+        f"the book's sources are needed (a folder with _toc.yml and notebooks/), but neither {start} nor a "
+        "folder above it has them. Go into a clone of the repository and try again."
+    )
+
+
+def clone() -> Path:
+    """The clone around the current folder; elsewhere the one that this package was installed from (`make setup`)."""
+    try:
+        return find_root()
+    except UserError:
+        home = Path(__file__).resolve().parents[2]
+        if not (home / "_toc.yml").is_file():
+            raise
+        return home
+
+
+def by_label(root: Path) -> dict[str, tuple[str, str]]:
+    """Label of every chapter → its name and its title, in the order of `_toc.yml`."""
+    headings = [(chapter.name, *chapter.heading) for chapter in list_chapters(root)]
+    return {label: (name, title) for name, label, title in headings}
+
+
+def toc_files(entry: Any) -> Iterator[str]:
+    """Every file named in a table of contents (or a part of one), in reading order."""
+    if isinstance(entry, Mapping):
+        if "file" in entry or "root" in entry:
+            yield entry.get("root") or entry["file"]
+        for part in ("parts", "chapters", "sections"):
+            for child in entry.get(part, []):
+                yield from toc_files(child)
+
+
+def list_chapters(root: Path) -> list[Chapter]:
+    """Return the chapters that `_toc.yml` names, in reading order."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    names = [Path(file).name.split(".")[0] for file in toc_files(toc) if file.startswith("notebooks/")]
+    chapters = [Chapter(name, root / "notebooks" / f"{name}.md") for name in names]
+    missing = [chapter.source.name for chapter in chapters if not chapter.source.is_file()]
+    if missing:
+        raise UserError(f"_toc.yml names {', '.join(missing)}, not found in notebooks/. Write or unlist it.")
+    return chapters
+
+
+def find_chapter(chapters: Iterable[Chapter], text: str) -> Chapter:
+    """Return the one chapter that `text` means: its name, number, a part of its name, or nearly so."""
+    by_name = {chapter.name: chapter for chapter in chapters}
+    wanted = Path(text).name.removesuffix(".md").removesuffix(".ipynb").lower().replace("-", "_")
+    if wanted in by_name:
+        return by_name[wanted]
+    if wanted.isdigit():
+        result = [name for name in by_name if name.split("_")[0].lstrip("0") == wanted.lstrip("0")]
+    else:
+        titles = {name: name.partition("_")[2] for name in by_name}
+        result = [name for name, title in titles.items() if title == wanted]
+        result = result or [name for name in by_name if wanted in name]
+        close = difflib.get_close_matches(wanted, titles.values(), n=1)
+        result = result or [name for name, title in titles.items() if title in close]
+    if len(result) == 1:
+        return by_name[result[0]]
+    problem = f"{text!r} may mean {' or '.join(result)}" if result else f"there is no chapter {text!r}"
+    raise UserError(f"{problem}. The chapters are: {', '.join(by_name)}.")
+
+
+def tagged(notebook: Any, tag: str) -> int | None:
+    """Return the index of the first cell with that tag."""
+    cells = enumerate(notebook.cells)
+    return next((index for index, cell in cells if tag in cell.metadata.get("tags", [])), None)
+
+
+def read_parameters(notebook: Any) -> dict[str, Parameter]:
+    """Return the parameters of a notebook by name, read from its cell tagged `parameters`."""
+    index = tagged(notebook, "parameters")
+    return {} if index is None else read_source(notebook.cells[index].source)
+
+
+def profile_values(root: Path, chapter: Chapter, profile: str) -> dict[str, Any]:
+    """Return what a profile sets differently from the chapter's own parameter cell, checked."""
+    if profile not in PROFILES:
+        raise UserError(f"there is no profile {profile!r}. The profiles are: {', '.join(PROFILES)}.")
+    profiles = yaml.safe_load((root / "notebooks" / "profiles.yml").read_text(encoding="utf-8")) or {}
+    values = (profiles.get(chapter.name) or {}).get(profile) or {}
+    try:
+        return check_values(chapter.parameters(), values)
+    except UserError as error:
+        raise UserError(f"profiles.yml, {chapter.name}, {profile}: {error}") from error
+
+
+def record(**facts: Any) -> None:
+    """Note facts about a chapter's run (its data source, say) for the book's status page."""
+    from IPython.display import display
+
+    text = ", ".join(f"{name}: {value}" for name, value in facts.items())
+    display({RECORD: facts, "text/plain": text}, raw=True)

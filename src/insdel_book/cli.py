@@ -1,0 +1,288 @@
+"""The command `insdel`: run a chapter, build the book, get data, look whether all is there."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+from insdel.errors import RunError, UserError
+from insdel_book.chapters import PROFILES, clone, find_chapter, find_root, list_chapters, profile_values
+from insdel_book.parameters import check_values
+
+KEPT = "finished chapters and finished chunks of comparisons are kept: the same command goes on from there"
+COURSE = """Write student/ and teacher/ with exercise notebooks, and slides/ with a deck for each lecture. A deck is
+made of chapters as they ran; those that have changed since the last book or course run first. Open slides/index.html in
+a browser; no network is needed. What is on which slide: src/insdel_book/course/lectures.yml."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0 all well, 1 a chapter or page failed, 2 misuse."""
+    options = parser().parse_args(arguments)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminated)  # so that workers are ended and folders cleaned
+    try:
+        return int(options.action(options) or 0)
+    except UserError as error:
+        return _refuse(error, 2)
+    except RunError as error:
+        return _refuse(error, 1)
+    except OSError as error:  # the system's own reason: no room, no right, no such file
+        return _refuse(error, 2 if isinstance(error, FileNotFoundError) else 1)
+    except KeyboardInterrupt:
+        return _refuse(f"stopped; what was published before is untouched, {KEPT}", 130)
+    except Exception as error:
+        traceback.print_exc()
+        return _refuse(f"this is a defect of insdel ({type(error).__name__}); please report it with the lines above", 1)
+
+
+def _terminated(*_: Any) -> NoReturn:
+    """What SIGTERM does: the same as Ctrl-C, with its own exit code."""
+    print(f"insdel: ended from outside; what was published before is untouched, {KEPT}", file=sys.stderr)
+    raise SystemExit(143)
+
+
+def _refuse(what: Any, code: int) -> int:
+    print(f"insdel: {what}", file=sys.stderr)
+    return code
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    top = argparse.ArgumentParser(prog="insdel", description="Insertion and deletion tests, as a book.")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="run one chapter with parameters of your own into runs/")
+    run.add_argument("chapter", help="its number, its name or a part of it: 1, walk, cern")
+    run.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
+    run.add_argument("-l", "--list", action="store_true", help="list the chapter's parameters and stop")
+    run.add_argument("-o", "--output", type=Path, help="folder for the result (default: runs/CHAPTER/TIME)")
+    run.add_argument("--profile", choices=PROFILES, default="quick", help="parameters not named with -p")
+    run.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, tcp://…, for chapters that compare")
+    run.set_defaults(action=run_command)
+    book = commands.add_parser("book", help="run what changed and build the book into build/book")
+    book.add_argument("--profile", choices=PROFILES, default="quick", help="smoke: seconds; paper: full size")
+    book.add_argument("--chapters", nargs="+", metavar="CHAPTER", help="a draft of these, into build/draft")
+    book.add_argument("--jobs", type=int, help="chapters at a time (default: as many as there are cores)")
+    book.add_argument("--force", action="store_true", help="run chapters even if nothing changed")
+    book.set_defaults(action=book_command)
+    _add_report(commands)
+    sync = commands.add_parser("sync", help="write the .ipynb of every chapter from its .md")
+    sync.set_defaults(action=sync_command)
+    _add_course(commands)
+    data = commands.add_parser("data", help="list the data sets, or fetch one: insdel data fetch cern")
+    data.add_argument("fetch", nargs="*", metavar="fetch NAME", help="download the real file of a data set")
+    data.set_defaults(action=data_command)
+    record = commands.add_parser("record", help="carry out a full-size run and write it to results/ (hours; resumable)")
+    record.add_argument("names", nargs="*", metavar="NAME", help="of the runs, or all")
+    record.add_argument("-l", "--list", action="store_true", help="list the runs and stop")
+    record.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
+                        help="a trial with another size, into build/trials/")  # fmt: skip
+    record.add_argument("--threads", type=int, default=1, help="of this process; another number rounds otherwise")
+    record.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, tcp://…, for runs that compare")
+    record.set_defaults(action=record_command)
+    claims = commands.add_parser("claims", help="derive the verdict on every claim of the paper from the records")
+    claims.add_argument("--verdict", help='those with this verdict only, such as "does not hold"')
+    claims.add_argument("--chapter", help="those of this chapter only, by its label or a part of its name")
+    claims.add_argument("--json", action="store_true", help="with all numbers, as JSON")
+    claims.add_argument("--state", action="store_true", help="state the derived verdicts from now on")
+    claims.set_defaults(action=claims_command)
+    device = commands.add_parser("device", help="check a GPU against the processor, and print a report to send in")
+    device.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu shows the report's form")
+    device.set_defaults(action=device_command)
+    doctor = commands.add_parser("doctor", help="check that all is there, and say what to do if not")
+    doctor.set_defaults(action=doctor_command)
+    return top
+
+
+def _add_report(commands: Any) -> None:
+    """Add the command `insdel report`."""
+    report = commands.add_parser("report", help="grade explanations of your model on your table: one HTML page")
+    report.add_argument("--data", type=Path, required=True, metavar="CSV", help="your table")
+    report.add_argument("--target", required=True, help="the column that the model predicts")
+    report.add_argument("--model", default="forest", help="file.py:name of your model, or network or forest to fit one")
+    report.add_argument("--attributions", type=Path, metavar="CSV", help="of your own: a row for each row of the table")
+    report.add_argument("--sign", choices=("shap", "change"), help="what their sign means: as shap says it, or x to x′")
+    report.add_argument("--policy", choices=("counterfactual", "one_to_one", "average"), default="counterfactual")
+    report.add_argument("--pairs", type=int, default=40, help="how many rows are tested, at most")
+    report.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out")
+    report.add_argument("--seed", type=int, default=0)
+    report.add_argument("-o", "--output", type=Path, default=Path("report.html"))
+    report.set_defaults(action=report_command)
+
+
+def _add_course(commands: Any) -> None:
+    """Add the command `insdel course`."""
+    what = "exercise notebooks for students and teachers, and slides for lectures, into build/course"
+    course = commands.add_parser("course", help=f"write {what}", description=COURSE)
+    course.add_argument("-o", "--output", type=Path, help="another folder for them")
+    course.add_argument("--only", choices=("notebooks", "slides"), help="one of the two")
+    course.add_argument("--lectures", nargs="+", metavar="LECTURE", help="slides of these only: walk, houses, …")
+    course.add_argument("--profile", choices=PROFILES, default="quick", help="with which the slides' chapters run")
+    course.set_defaults(action=course_command)
+
+
+def _need_book_extra() -> None:
+    """Refuse early if chapters cannot run."""
+    from insdel_book.doctor import has_book_extra
+
+    if not has_book_extra():
+        raise UserError('papermill and Jupyter Book are needed but missing: pip install "insdel[book]"')
+
+
+def say(text: str) -> None:
+    """Print a line at once, also into a log file."""
+    print(text, flush=True)
+
+
+def run_command(options: argparse.Namespace) -> None:
+    """Run one chapter into runs/, or list its parameters."""
+    root = clone()
+    chapter = find_chapter(list_chapters(root), options.chapter)
+    parameters = chapter.parameters()
+    if options.list:
+        say("\n".join(map(str, parameters.values())))
+        return
+    from insdel_book.precheck import inspect_values
+
+    values = check_values(parameters, user_values(options))
+    profile_values(root, chapter, options.profile)
+    inspect_values(parameters, values)
+    if values and "evidence" in parameters and "evidence" not in values:
+        say("evidence = live: tables and figures show your run; -p evidence recorded shows the recorded full-size one")
+        values["evidence"] = "live"
+    _need_book_extra()
+    from insdel_book.build import run_one
+    from insdel_book.space import check_room, fresh_folder
+
+    place = options.output.resolve() if options.output else None
+    default = root / "runs" / chapter.name / datetime.now().strftime("%Y%m%d-%H%M%S")
+    check_room(root / "build", "run")
+    with fresh_folder(place, default, f"{chapter.name}.ipynb") as output:
+        notebook, page = run_one(root, chapter, values, output, options.profile, say)
+    say(f"{notebook}\n{page}")
+
+
+def report_command(options: argparse.Namespace) -> None:
+    """Grade explanations on a table and a model of one's own, into one HTML page."""
+    from insdel.own import page
+
+    choice = {"brought": options.attributions, "sign": options.sign, "policy": options.policy, "drop": options.drop}
+    files = options.data, options.target, options.model, options.output
+    written, notes = page.write(*files, n_pairs=options.pairs, seed=options.seed, **choice)
+    say("\n".join([*notes, str(written.resolve())]))
+
+
+def user_values(options: argparse.Namespace) -> dict[str, str]:
+    """Return the parameters of the command line, all of them text."""
+    given = [*map(tuple, options.parameter), *([("scheduler", options.scheduler)] if options.scheduler else [])]
+    twice = {name for name, _ in given if sum(name == other for other, _ in given) > 1}
+    if twice:
+        raise UserError(f"parameter {sorted(twice)[0]!r} is given twice. Give it once; a list is written a,b,c.")
+    return dict(given)
+
+
+def book_command(options: argparse.Namespace) -> None:
+    """Build the book, or a draft of some chapters."""
+    root = find_root()
+    listed = list_chapters(root)
+    chapters = [find_chapter(listed, text) for text in options.chapters] if options.chapters else None
+    if options.jobs is not None and options.jobs < 1:
+        raise UserError(f"--jobs needs a whole number of at least 1; found {options.jobs}.")
+    _need_book_extra()
+    from insdel_book.build import build_book
+
+    say(str(build_book(root, options.profile, chapters, options.jobs, options.force, say)))
+
+
+def sync_command(options: argparse.Namespace) -> None:
+    """Bring the notebooks for Colab and Binder in step with the chapters."""
+    _need_book_extra()
+    from insdel_book.twins import sync
+
+    root = find_root()
+    changed = sync(root, list_chapters(root))
+    say("\n".join(f"written: {path.relative_to(root)}" for path in changed) or "all in step")
+
+
+def course_command(options: argparse.Namespace) -> None:
+    """Write the notebooks of the course, the teachers' ones executed, and the slides of its lectures."""
+    _need_book_extra()
+    root = find_root()
+    folder = (options.output or root / "build" / "course").resolve()
+    written: list[Path] = []
+    if options.only != "slides":
+        from insdel_book.course.notebooks import write_course
+        from insdel_book.twins import repository_address
+
+        written += write_course(folder, repository_address(root), say)
+    if options.only != "notebooks":
+        from insdel_book.slides import build_slides
+
+        written += build_slides(root, folder / "slides", options.lectures, options.profile, say)
+    say("\n".join(map(str, written)))
+
+
+def data_command(options: argparse.Namespace) -> None:
+    """List the data sets and where each would come from, or fetch one."""
+    from insdel_paper import data as datasets
+
+    if options.fetch:
+        if options.fetch[0] != "fetch" or len(options.fetch) != 2:
+            raise UserError(f"use `insdel data` or `insdel data fetch NAME`; found {' '.join(options.fetch)!r}.")
+        say(str(datasets.fetch(options.fetch[1])))
+        return
+    for entry in datasets.available():
+        known = {True: "as published", False: "NOT as published: another hash", None: "hash not on record"}
+        result = f"real: {entry['found']} ({known[entry['sha_ok']]})"
+        missing = f"simulated, for there is no real file; to get it: {entry['get']}"
+        say(f"{entry['name']}: {entry['what']}\n  {result if entry['found'] else missing}")
+
+
+def record_command(options: argparse.Namespace) -> int:
+    """Carry out full-size runs, or trials, or list them; exit code 2 if one could not be done."""
+    from insdel_book.precheck import reach
+    from insdel_paper.records import registry
+
+    if options.list or not options.names:
+        say("\n".join(registry.listed()))
+        return 0
+    if options.scheduler:
+        reach(options.scheduler)
+    changes = dict(options.parameter)
+    how = {"threads": options.threads, "scheduler": options.scheduler, "say": say}
+    return 2 if registry.carry_out(options.names, changes, **how) else 0
+
+
+def claims_command(options: argparse.Namespace) -> int:
+    """Derive all verdicts and print the chosen ones; exit code 1 if one is not the stated one."""
+    from insdel_book.report import report
+
+    lines, agree = report(options.verdict, options.chapter, options.json, options.state)
+    say("\n".join(lines))
+    return 0 if agree else 1
+
+
+def device_command(options: argparse.Namespace) -> int:
+    """Print the report as it comes; exit code 1 if a check differs or fails."""
+    from insdel_book.device import report
+
+    return 0 if report(options.device, say) else 1
+
+
+def doctor_command(options: argparse.Namespace) -> int:
+    """Print what was found and what to do; exit code 1 if something needed is missing."""
+    from insdel_book.doctor import report
+
+    lines, healthy = report(find_root())
+    say("\n".join(lines))
+    return 0 if healthy else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

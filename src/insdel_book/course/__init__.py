@@ -1,0 +1,1 @@
+"""Exercises, the mistakes they know, grading, and notebooks made from them. Builds on `insdel` and `insdel_paper`."""

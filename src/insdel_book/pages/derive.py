@@ -1,0 +1,40 @@
+"""The pages that are derived from records: the claims and the errata, made again when code or records change."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from pathlib import Path
+
+from insdel.store import replace
+from insdel_book.cache import folder_hash
+from insdel_book.imports import PACKAGES
+from insdel_book.pages.claims import claims_page
+from insdel_book.pages.errata import errata_page
+from insdel_paper import results
+from insdel_paper.claims import CLAIMS, derive
+
+
+def write_pages(root: Path, folder: Path, staged: Collection[str]) -> None:
+    """Write the pages that are derived from recorded results, the claims and the errata, into a staging tree.
+
+    Parameters
+    ----------
+    root : of the repository, whose build/cache keeps what was derived from the same records by the same code
+    folder : of the staging tree; its book/ holds the texts that are filled in
+    staged : names of the chapters in this build
+    """
+    makers = {
+        "claims": lambda text: claims_page(text, derive(CLAIMS), staged),
+        "errata": errata_page,
+    }
+    packages = [folder_hash(Path(__file__).resolve().parents[2] / name) for name in sorted(PACKAGES)]
+    state = [*packages, folder_hash(results.folder()), *sorted(staged)]
+    for name, make in makers.items():
+        page = folder / "book" / f"{name}.md"
+        text = page.read_text(encoding="utf-8")
+        key = hashlib.sha256("\n".join([*state, text]).encode()).hexdigest()[:24]
+        remaining = root / "build" / "cache" / f"{name}-{key}.md"
+        if not remaining.is_file():
+            replace(remaining, make(text))
+        page.write_text(remaining.read_text(encoding="utf-8"), encoding="utf-8")

@@ -1,0 +1,249 @@
+"""Run one chapter: papermill with checked parameters, then take the machine out of what it left."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from insdel.errors import RunError, UserError
+from insdel_book.chapters import RECORD, Chapter, read_parameters, tagged
+from insdel_book.parameters import Parameter
+from insdel_paper import provenance
+
+# what a kernel calls a reader's mistake: UserError and all that extends it, and weights that are not at hand
+MISTAKES = ("UserError", "UserTypeError", "DataError", "DamagedRecordError", "WeightsError")
+
+
+class ChapterError(RunError):
+    """A chapter did not run to its end; the message names the chapter, the cell and the error."""
+
+
+def set_environment(threads: int, settings: str) -> None:
+    """Set this process up for kernels: this package, so many threads each, nobody's personal settings.
+
+    `settings` is an empty folder, in which IPython then finds no one's start-up files.
+    """
+    package = str(Path(__file__).resolve().parents[1])
+    variables = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    os.environ.update(dict.fromkeys(variables, str(threads)))
+    os.environ.update(
+        PYTHONPATH=os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")])),
+        PYTHONHASHSEED="0",
+        PYDEVD_DISABLE_FILE_VALIDATION="1",
+        IPYTHONDIR=settings,
+        MPLBACKEND="module://matplotlib_inline.backend_inline",
+        OMP_WAIT_POLICY="PASSIVE",  # kernels share the cores: a thread that waits must not spin
+        TQDM_DISABLE="1",  # a progress bar has no place on a page
+        PYTHONWARNINGS="ignore:IProgress not found",  # nor has the remark that there is no widget for it
+    )
+
+
+def execute(
+    chapter: Chapter, values: Mapping[str, Any], profile: str, tell: Callable[[int, int], None] | None = None
+) -> Any:
+    """Return the executed notebook, cleaned, with the facts of its run in its metadata under `insdel`.
+
+    tell : called with the number of each code cell that begins, and how many there are
+
+    Raises UserError if a cell refuses what the reader chose, and ChapterError with the cell and the error if one
+    fails otherwise, or if the kernel ended before the last one.
+    """
+    import papermill
+    from nbclient.exceptions import DeadKernelError
+
+    source, started = chapter.read(), time.perf_counter()
+    parameters = read_parameters(source)
+    begun: list[float] = []
+
+    def heard(number: int, count: int) -> None:
+        begun.append(round(time.perf_counter() - started, 1))
+        if tell:
+            tell(number, count)
+
+    try:
+        notebook = papermill.execute_notebook(
+            source, None, dict(values), kernel_name="python3", progress_bar=False, cwd=chapter.source.parent,
+            engine_name=_telling_engine(), tell=heard,
+            extra_arguments=["--log-level=50"],  # the kernel's own remarks are none of the chapter's
+        )  # fmt: skip
+    except papermill.PapermillExecutionError as error:
+        if error.ename in MISTAKES:
+            raise UserError(f"{chapter.source.name}: {error.evalue}") from None
+        raise ChapterError(_failure(chapter, bool(values), error)) from None
+    except (DeadKernelError, RuntimeError) as error:
+        raise ChapterError(f"{chapter.source.name}: the kernel died ({error}); {limits()}") from None
+    refuse_unfinished(chapter.source.name, notebook)
+    used = {name: values.get(name, parameter.default) for name, parameter in parameters.items()}
+    facts = {"profile": profile, "parameters": used, "recorded": take_records(notebook), "cells": begun}
+    facts |= run_facts(time.perf_counter() - started)
+    show_values(notebook, parameters, values)
+    clean(notebook, scrubber(chapter.source.parents[1]))
+    notebook.metadata["insdel"] = facts
+    return notebook
+
+
+def _telling_engine() -> str:
+    """Register an engine of papermill that tells which code cell begins, and return its name."""
+    from papermill.engines import NBClientEngine, papermill_engines
+
+    class Telling(NBClientEngine):
+        @classmethod
+        def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, tell: Any = None, **options: Any) -> Any:
+            plain = nb_man.cell_start
+            code = [id(cell) for cell in nb_man.nb.cells if cell.cell_type == "code"]
+
+            def cell_start(cell: Any, *rest: Any, **named: Any) -> None:
+                if id(cell) in code:
+                    tell(code.index(id(cell)) + 1, len(code))
+                plain(cell, *rest, **named)
+
+            nb_man.cell_start = cell_start
+            return super().execute_managed_notebook(nb_man, kernel_name, **options)
+
+    papermill_engines.register("telling", Telling)
+    return "telling"
+
+
+def refuse_unfinished(name: str, notebook: Any) -> None:
+    """Raise ChapterError if a code cell did not run: something ended the kernel without an error, as sys.exit does."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+    ran = [cell for cell in code if cell.execution_count is not None]
+    if len(ran) < len(code):
+        raise ChapterError(
+            f"{name}: only {len(ran)} of {len(code)} code cells ran; something in code cell {len(ran)} or its model "
+            f"file ended the kernel without an error (sys.exit?). Nothing was published."
+        )
+
+
+def limits() -> str:
+    """The limits that this process has, for whoever wonders why a kernel died."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return "enough memory?"
+    names = {"memory (ulimit -v, bytes)": resource.RLIMIT_AS, "open files (ulimit -n)": resource.RLIMIT_NOFILE,
+             "processes (ulimit -u)": resource.RLIMIT_NPROC}  # fmt: skip
+    held = {name: resource.getrlimit(limit)[0] for name, limit in names.items()}
+    text = [f"{name} {value}" for name, value in held.items() if value != resource.RLIM_INFINITY]
+    return f"enough memory? The limits here: {', '.join(text)}." if text else "enough memory?"
+
+
+def _failure(chapter: Chapter, injected: bool, error: Any) -> str:
+    """Say which cell of the source failed, show it, and give the error."""
+    cells, index = chapter.read().cells, error.cell_index
+    before = tagged(chapter.read(), "parameters")
+    if injected and before is not None and index > before:  # papermill has put a cell of its own there
+        index -= 1
+    number = sum(cell.cell_type == "code" for cell in cells[: index + 1])
+    lines = error.source.splitlines()
+    excerpt = [f"    {line}" for line in lines[:12]] + (["    …"] if len(lines) > 12 else [])
+    title = f"{chapter.source.name}, code cell {number} failed:"
+    reason = [limits()] if error.ename in ("MemoryError", "OSError", "RuntimeError", "CellExecutionError") else []
+    return "\n".join([title, *excerpt, f"  {error.ename}: {error.evalue}", *reason])
+
+
+def refuse_warnings(name: str, notebook: Any) -> None:
+    """Raise ChapterError if a cell wrote to stderr and is not tagged as one that may (`remove-stderr`)."""
+    for number, cell in enumerate((c for c in notebook.cells if c.cell_type == "code"), start=1):
+        noise = [output.text for output in cell.outputs if output.get("name") == "stderr"]
+        if noise and "remove-stderr" not in cell.metadata.get("tags", []):
+            raise ChapterError(f"{name}.md, code cell {number} warned:\n{''.join(noise).rstrip()}")
+
+
+def take_records(notebook: Any) -> dict[str, Any]:
+    """Return what the chapter noted with `record`, and take it out of the cells' outputs."""
+    facts: dict[str, Any] = {}
+    for cell in notebook.cells:
+        noted = [out for out in cell.get("outputs", []) if RECORD in out.get("data", {})]
+        for output in noted:
+            facts |= output["data"][RECORD]
+            cell.outputs.remove(output)
+    return facts
+
+
+def show_values(notebook: Any, parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
+    """Write the values that were used into the parameter cell, and drop the cell that papermill injected."""
+    injected, index = tagged(notebook, "injected-parameters"), tagged(notebook, "parameters")
+    if injected is not None:
+        del notebook.cells[injected]
+    if index is None:
+        return
+    lines = notebook.cells[index].source.splitlines()
+    changed = {name: value for name, value in values.items() if value != parameters[name].default}
+    for name in sorted(changed, key=lambda name: -parameters[name].lines.start):  # from below: lines may become fewer
+        part = parameters[name].lines
+        behind = lines[part.stop - 1].partition("  # ")[2]
+        lines[part] = [f"{name} = {changed[name]!r}" + (f"  # {behind}" if behind else "")]
+    notebook.cells[index].source = "\n".join(lines)
+    fold(notebook.cells[index], f"Parameters: {', '.join(parameters)}")
+
+
+def fold(cell: Any, title: str) -> None:
+    """Let the page show a cell's code only when the reader opens it."""
+    cell.metadata["tags"] = [*cell.metadata.get("tags", []), "hide-input"]
+    cell.metadata.setdefault("mystnb", {})["code_prompt_show"] = title
+
+
+def scrubber(root: Path) -> Callable[[str], str]:
+    """Return a function that takes this machine's folders out of a text."""
+    kernel_file = re.escape(tempfile.gettempdir()) + r"/ipykernel_\d+/\d+\.py"
+    rules = [(re.compile(kernel_file), "cell")]
+    folders = {str(root): ".", str(Path(__file__).resolve().parents[1]): "src", sys.prefix: "python"}
+    folders |= {tempfile.gettempdir(): "tmp", str(Path.home()): "~"}
+    for folder in sorted(folders, key=len, reverse=True):
+        if len(folder) > 1:  # "</root>" is no folder, nor is "/" worth hiding
+            rules.append((re.compile(rf"(?<![\w<.]){re.escape(folder)}(?![\w-])"), folders[folder]))
+
+    def scrub(text: str) -> str:
+        for pattern, name in rules:
+            text = pattern.sub(name, text)
+        return text
+
+    return scrub
+
+
+def clean(notebook: Any, scrub: Callable[[str], str]) -> None:
+    """Strip papermill's own metadata and the machine's paths from an executed notebook."""
+    for metadata in (notebook.metadata, *(cell.metadata for cell in notebook.cells)):
+        for key in ("papermill", "execution", "jupytext"):
+            metadata.pop(key, None)
+    for cell in notebook.cells:
+        if "outputs" in cell:
+            cell.outputs = [_plain_number(_map_text(output, scrub)) for output in cell.outputs]
+
+
+def _plain_number(output: Any) -> Any:
+    """Let `glue` keep 0.5 rather than np.float64(0.5), so that prose can format it."""
+    if "scrapbook" in output.get("metadata", {}):
+        for kind, text in output.data.items():  # glue marks what is not displayed by a longer kind
+            if kind.endswith("text/plain"):
+                output.data[kind] = re.sub(r"^np\.\w+\((.*)\)$", r"\1", text)
+    return output
+
+
+def _map_text(value: Any, change: Callable[[str], str]) -> Any:
+    """Apply `change` to every text inside nested lists and dicts."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_map_text(item, change) for item in value]
+    if isinstance(value, dict):
+        return type(value)({key: _map_text(item, change) for key, item in value.items()})
+    return value
+
+
+def run_facts(seconds: float) -> dict[str, Any]:
+    """Return when, how long, with which versions and on what kind of machine; no names of machines."""
+    return {
+        "seconds": round(seconds, 1),
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "versions": provenance.versions(),
+        "hardware": provenance.hardware(),
+    }

@@ -1,0 +1,165 @@
+"""Numbers of one recorded comparison, with standard errors: means, paired differences, ratios, correlations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import insdel_paper as paper
+from insdel import stats
+from insdel.stats import Ends, Number
+from insdel_paper import results
+from insdel_paper.claims import records
+from insdel_paper.claims.verdict import LIMITS, Figure, above, below, within
+from insdel_paper.studies import tables, variation
+
+Side = tuple[str, str]  # method and mode
+KS, IG, DL, VG, IXG, LIME, RANDOM = paper.SIX
+I, D = MODES = ("insertion", "deletion")  # noqa: E741
+SHORT = {KS: "KS", IG: "IG", DL: "DeepLIFT", VG: "Vanilla Grad", IXG: "Input × Gradient", LIME: "LIME",
+    RANDOM: "random"}
+
+
+def label(what: Side) -> str:
+    """A method and a test in words."""
+    return f"{SHORT.get(what[0], what[0])}, {what[1]}"
+
+
+class Run:
+    """One recorded comparison.
+
+    name : of the record
+    printed : rows of the paper's table for the same experiment and policy
+    kind : which data, in a word or two, for labels
+    """
+
+    def __init__(self, name: str, printed: pd.DataFrame, kind: str = "") -> None:
+        self.name, self.kind = name, kind
+        self.printed = printed.set_index(["method", "mode"])[["mean", "se"]]
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """Per pair: rows, number of differing features, f(x), f(x′)."""
+        return records.table(self.name, "pairs")
+
+    @cached_property
+    def columns(self) -> pd.DataFrame:
+        """ABC per feature: one row per pair, one column per (method, mode)."""
+        return tables.wide(records.table(self.name)).astype(float)
+
+    @cached_property
+    def ends(self) -> Ends:
+        """The points that each pair is made of: standard errors count these."""
+        return Ends.of(self.pairs, self.columns.index)
+
+    def average(self, values: pd.Series) -> Number:
+        """Mean of (pairs,) values; its standard error knows that pairs share points."""
+        return stats.mean(values, self.ends)
+
+    def mean(self, what: Side) -> Number:
+        """Mean ABC / n of a method."""
+        return self.average(self.columns[what])
+
+    def difference(self, a: Side, b: Side) -> Number:
+        """Mean of the paired difference a − b."""
+        return self.average(self.columns[a] - self.columns[b])
+
+    def ratio(self, a: Side, b: Side) -> Number:
+        """Mean of a over mean of b; its standard error by the delta method, paired."""
+        return stats.ratio(self.columns[a], self.columns[b], self.ends)
+
+    def correlation(self, a: Side, b: Side) -> Number:
+        """Correlation over the pairs; its standard error by the jackknife over points."""
+        return stats.correlation(self.columns[a], self.columns[b], self.ends)
+
+    def bootstrapped(self, values: Any, statistic: Callable[[np.ndarray], float]) -> Number:
+        """A statistic of (pairs,) or (pairs, k) values, and its bootstrap standard error over points."""
+        return stats.bootstrap_error(values, statistic, self.ends)
+
+    def paper(self, a: Side, b: Side | None = None) -> float | None:
+        """The printed mean of a, or the printed difference a − b of means."""
+        try:
+            return float(self.printed.loc[a, "mean"] - (self.printed.loc[b, "mean"] if b else 0.0))
+        except KeyError:
+            return None
+
+    def paper_ratio(self, a: Side, b: Side) -> float:
+        """The printed mean of a over that of b."""
+        return float(self.printed.loc[a, "mean"] / self.printed.loc[b, "mean"])
+
+    def tell(self, text: str) -> str:
+        """A label that says which data it is about."""
+        return f"{text} ({self.kind})" if self.kind else text
+
+
+def larger(run: Run, a: Side, b: Side) -> Figure:
+    """The paired difference a − b is positive."""
+    text = run.tell(f"{label(a)}, minus {label(b) if a[1] != b[1] else SHORT.get(b[0], b[0])}")
+    value, se = run.difference(a, b)
+    if (a[0], b[0]) == (KS, IG) and a[1] == b[1] and (paper.DIFFERENCE, a[1]) in run.printed.index:
+        printed = run.printed.loc[(paper.DIFFERENCE, a[1])]
+        return above(text, value, se, 0.0, float(printed["mean"]), float(printed["se"]))
+    return above(text, value, se, 0.0, run.paper(a, b))
+
+
+def close(run: Run, a: Side, b: Side, word: str = "close") -> Figure:
+    """The mean of a falls short of that of b by at most what the word allows."""
+    value, se = run.ratio(a, b)
+    text = run.tell(f"share of {label(b)} that {SHORT[a[0]]} reaches")
+    return above(text, value, se, 1 - LIMITS[word], paper=run.paper_ratio(a, b))
+
+
+def short(run: Run, a: Side, b: Side, word: str = "poor") -> Figure:
+    """The mean of a falls short of that of b by at least what the word says."""
+    value, se = run.ratio(a, b)
+    text = run.tell(f"share of {label(b)} that {SHORT[a[0]]} reaches")
+    return below(text, value, se, 1 - LIMITS[word], paper=run.paper_ratio(a, b))
+
+
+def tie(run: Run, a: Side, b: Side) -> Figure:
+    """Two means differ by at most what the word tie allows."""
+    value, se = run.difference(a, b)
+    level = max(abs(run.mean(a)[0]), abs(run.mean(b)[0]))
+    printed = (run.paper(a, b) or 0.0) / max(abs(run.paper(a) or 0.0), abs(run.paper(b) or 0.0))
+    text = run.tell(f"{label(a)}, minus {SHORT[b[0]]}, as a share")
+    return within(text, value / level, se / level, LIMITS["tie"], paper=printed)
+
+
+def alike(run: Run, a: Side, b: Side, limit: float = LIMITS["point by point"]) -> Figure:
+    """The correlation of a and b over the pairs is larger than a limit."""
+    return above(run.tell(f"correlation of {label(a)} with {label(b)}"), *run.correlation(a, b), limit)
+
+
+def survives(text: str, holds: Callable[[Any], bool]) -> list[Figure]:
+    """In which share of the recorded splits and trainings a statement about the means is true; [] if none is recorded.
+
+    holds : from {(mode, method): mean} to true or false. The standard error is that over the splits.
+    """
+    if not results.exists("bangalore_variation"):
+        return []
+    true = pd.Series({key: holds(means) for key, means in _means(results.folder()).items()}, dtype=float)
+    shares = true.groupby(level=0).mean()
+    words = f"share of {len(true)} splits and trainings: {text}"
+    return [above(words, *stats.mean(shares), LIMITS["most"], df=len(shares) - 1)]
+
+
+def ratio_of_runs(a: Side, b: Side) -> tuple[float, float, int] | None:
+    """Mean over the recorded splits and trainings of a over b, its error over splits, and degrees of freedom."""
+    if not results.exists("bangalore_variation"):
+        return None
+    means = _means(results.folder())
+    ratios = pd.Series({run: m[a[::-1]] / m[b[::-1]] for run, m in means.items()}).groupby(level=0).mean()
+    return *stats.mean(ratios), len(ratios) - 1
+
+
+@lru_cache(maxsize=4)
+def _means(folder: Path) -> dict[tuple[int, int], dict[tuple[str, str], float]]:
+    """(split, training) → (mode, method) → mean ABC / n, duplicate rows kept."""
+    means = variation.run_means(records.table("bangalore_variation")).query("duplicates == 'kept'")
+    runs = means.groupby(["split", "training"])
+    return {key: part.set_index(["mode", "method"])["mean"].to_dict() for key, part in runs}

@@ -1,0 +1,282 @@
+"""Which binary IG? Casting, interpolating and jumping on the same pairs: values, orders, areas, cost  [section 4]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.stats import rankdata
+from torch import Tensor
+from tqdm.auto import tqdm
+
+from insdel.attribution import explain
+from insdel.attribution.registry import feature_mask
+from insdel.curves import MODES, order
+from insdel.errors import UserError
+from insdel.evaluate import Model, Pairs, predict, progress_off
+from insdel.identity import identity
+from insdel.lattice import Lattice, lattices, subset_sizes
+from insdel.own.devices import read_clock
+from insdel.seeds import pair_seeds
+from insdel.stats import Ends, mean, ratio
+from insdel.store import Store
+from insdel_paper.studies.experiments import Experiment
+
+TITLES = {
+    "casting": "Casting",
+    "interpolating": "Interpolating",
+    "jumping": "Jumping",
+    "sampled": "Kernel SHAP, sampled",
+    "exact": "Kernel SHAP, exact",
+}
+BEND_NODES = (0.1, 0.3, 0.5, 0.7, 0.9)  # where on the line casting and interpolating are compared
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much each method spends.
+
+    steps : gradients on the path of casting and of jumping, as in the paper
+    nodes : points on the path of interpolating; each costs 2ᵐ gradients for m differing binary features
+    samples : of Kernel SHAP; 1000 is what 500 gradients cost if a gradient counts as two evaluations
+    largest : pairs that differ in more features than this are left out: interpolating gets too dear
+    seed : of the samples
+    """
+
+    steps: int = 500
+    nodes: int = 6
+    samples: int = 1000
+    largest: int = 16
+    seed: int = 0
+
+    def methods(self, binary: np.ndarray, pairs: np.ndarray | None = None) -> dict[str, tuple[str, dict[str, Any]]]:
+        """Return name → method and options for `explain`.
+
+        binary : an (n,) mask
+        pairs : the numbers of the pairs, by which each draws samples of its own (default: 0, 1, …)
+        """
+        seed = self.seed if pairs is None else pair_seeds(self.seed, pairs)
+        return {
+            "casting": ("integrated_gradients", {"steps": self.steps}),
+            "interpolating": ("ig_interpolated", {"binary": binary, "steps": self.nodes}),
+            "jumping": ("ig_jump", {"binary": binary, "steps": self.steps}),
+            "sampled": ("kernel_shap", {"samples": self.samples, "seed": seed}),
+            "exact": ("kernel_shap", {}),
+        }
+
+
+class Counted(torch.nn.Module):
+    """A model that counts the points it is asked about, with a gradient and without."""
+
+    def __init__(self, f: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.f, self.gradients, self.predictions = f, 0, 0
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Return f(z), (m, n) → (m,)."""
+        self.gradients += len(z) * z.requires_grad
+        self.predictions += len(z) * (not z.requires_grad)
+        return self.f(z)
+
+
+def study(
+    f: Model,
+    x: np.ndarray,
+    reference: np.ndarray,
+    binary: Any,
+    plan: Plan | None = None,
+    *,
+    chunk: int = 8,
+    checkpoint: str | Path | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Explain every pair by every method, and compare with exact Shapley values  [section 4].
+
+    Parameters
+    ----------
+    f : a torch module or function
+    x, reference : (pairs, n)
+    binary : features that take two values only: indices, or an (n,) mask
+    chunk : pairs that are worked on together; also what a checkpoint holds
+    checkpoint : folder for finished chunks; a run that was killed goes on from there
+
+    Returns
+    -------
+    A row per pair and method: pair, method, differing, flips (binary features among them), error Σ|A − φ| and
+    the part of it that binary features have, size Σ|φ|, rank_correlation and agreeing (over differing
+    features: Spearman's, and the share of pairs of features in the same order), same_order, insertion and
+    deletion (ABC / n), gradients, predictions and seconds (per pair, a mean over the pairs that are worked on
+    together), and bend (see `bend`). Pairs that differ in more than `plan.largest` features have no rows
+    """
+    plan = plan or Plan()
+    mask = feature_mask(binary, x, x.shape[1]).numpy()
+    remaining = np.flatnonzero((x != reference).sum(axis=1) <= plan.largest)
+    if not len(remaining):
+        raise UserError(f"no pair differs in {plan.largest} features or fewer. Raise largest, or choose other pairs.")
+    known = {"binary": mask, **asdict(plan), "chunk": chunk, "code": [__file__]}
+    store = Store(checkpoint, lambda: identity(f, Pairs.of(x, reference), **known))
+    starts = range(0, len(remaining), chunk)
+    for first in tqdm(starts, unit=" chunks", disable=progress_off(progress)):
+        if not store.has(first):
+            part = remaining[first : first + chunk]
+            rows = _chunk(f, x[part], reference[part], mask, plan, part)
+            store.put(first, rows.assign(pair=part[rows["pair"]]))
+    return pd.concat([store.get(first) for first in starts], ignore_index=True)
+
+
+def _chunk(
+    f: Model, x: np.ndarray, reference: np.ndarray, mask: np.ndarray, plan: Plan, pairs: np.ndarray
+) -> pd.DataFrame:
+    """Rows of some pairs, numbered from 0; `pairs` are their numbers in the whole."""
+    shared = list(lattices(f, x, reference, progress=False))
+    exact = np.stack([np.asarray(lattice.shapley()) for lattice in shared])
+    differing = x != reference
+    bends = bend(f, x, reference, mask)
+    parts = []
+    for name, (method, options) in plan.methods(mask, pairs).items():
+        counted, start = Counted(f), read_clock()
+        result = np.asarray(explain(method, counted, x, reference, **options))
+        spent = {"seconds": (read_clock() - start) / len(x), "bend": bends}
+        spent |= {"gradients": counted.gradients / len(x), "predictions": counted.predictions / len(x)}
+        parts.append(_rows(name, result, exact, differing, mask, shared).assign(**spent))
+    return pd.concat(parts).sort_values("pair", kind="stable", ignore_index=True)
+
+
+def _rows(
+    name: str, found: np.ndarray, exact: np.ndarray, differing: np.ndarray, mask: np.ndarray, shared: list[Lattice]
+) -> pd.DataFrame:
+    """How one method's (pairs, n) attributions compare with the exact ones, a row per pair."""
+    error, pairs = np.abs(found - exact), range(len(found))
+    table = pd.DataFrame({
+        "pair": pairs, "method": name, "differing": differing.sum(axis=1), "flips": (differing & mask).sum(axis=1),
+        "error": error.sum(axis=1), "error_binary": error[:, mask].sum(axis=1), "size": np.abs(exact).sum(axis=1),
+        "rank_correlation": [rank_correlation(found[p, differing[p]], exact[p, differing[p]]) for p in pairs],
+        "agreeing": [agreeing(found[p, differing[p]], exact[p, differing[p]]) for p in pairs],
+        "same_order": (np.asarray(order(found)) == np.asarray(order(exact))).all(axis=1),
+    })  # fmt: skip
+    for mode in MODES:
+        orders = np.asarray(order(found, mode))
+        areas = [float(lattice.abc(row, mode)) / lattice.n for lattice, row in zip(shared, orders, strict=True)]
+        table[mode] = areas
+    return table
+
+
+def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """Spearman's correlation of two (d,) attributions; NaN where one of them is constant or d is 1."""
+    ranks = rankdata(a), rankdata(b)
+    if min(np.ptp(rank) for rank in ranks) == 0:
+        return float("nan")
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
+def agreeing(a: np.ndarray, b: np.ndarray) -> float:
+    """Share of the d (d − 1) / 2 pairs of features that both (d,) attributions rank the same way."""
+    first, second = np.triu_indices(len(a), 1)
+    if not len(first):
+        return float("nan")
+    return float((np.sign(a[first] - a[second]) == np.sign(b[first] - b[second])).mean())
+
+
+def line(
+    f: Model, x: np.ndarray, reference: np.ndarray, binary: Any, times: Sequence[float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """What casting and interpolating see on the straight line: f itself, and g  [section 4 (a), (b)].
+
+    g(t) is the mean of f over corners in which each differing binary feature is that of x′ with probability t,
+    the other features being where the line is at t.
+
+    Parameters
+    ----------
+    x, reference : (pairs, n)
+    times : (k,) in [0, 1]
+
+    Returns
+    -------
+    f and g, (pairs, k) each
+    """
+    t = np.asarray(times, dtype=x.dtype)
+    mask = feature_mask(binary, x, x.shape[1]).numpy()
+    moved = x[:, None] + t[:, None] * (reference - x)[:, None]
+    corners = [np.where(mask, end[:, None], moved).reshape(-1, x.shape[1]) for end in (x, reference)]
+    shared = zip(lattices(f, *corners, progress=False), np.tile(t, len(x)), strict=True)
+    between = np.array([_interpolated(lattice, float(at)) for lattice, at in shared])
+    cast = np.asarray(predict(f, moved.reshape(-1, x.shape[1])))
+    return cast.reshape(len(x), len(t)), between.reshape(len(x), len(t))
+
+
+def _interpolated(lattice: Lattice, t: float) -> float:
+    """Mean of a lattice whose players are independently those of x′ with probability t."""
+    size = subset_sizes(lattice.d).numpy()
+    chance = t**size * (1 - t) ** (lattice.d - size)
+    return float((np.asarray(lattice.values) * chance).sum())
+
+
+def bend(f: Model, x: np.ndarray, reference: np.ndarray, binary: Any) -> np.ndarray:
+    """Mean |f − g| along the line, (pairs,): how far f, asked about impossible points, is from g."""
+    cast, between = line(f, x, reference, binary, BEND_NODES)
+    return np.asarray(np.abs(cast - between).mean(axis=1))
+
+
+def values_and_orders(table: pd.DataFrame, pairs: Any = None) -> pd.DataFrame:
+    """How near to exact Shapley values the methods come.
+
+    Parameters
+    ----------
+    table : from `study`
+    pairs : who is paired with whom, as for `insdel.summary`; without it standard errors are naive
+
+    Returns
+    -------
+    DataFrame by method: distance and its se (Σ|A − φ| in % of Σ|φ|), binary (the part of the distance that the
+    binary features have, %), rank_correlation, agreeing (%), same_order (%)
+    """
+    rows = {}
+    for method, part in table.groupby("method", sort=False):
+        distance, se = ratio(part["error"], part["size"], Ends.of(pairs, part["pair"]))
+        rows[method] = {
+            "distance": 100 * distance, "se": 100 * se,
+            "binary": 100 * part["error_binary"].sum() / part["size"].sum(),
+            "rank_correlation": part["rank_correlation"].mean(),
+            "agreeing": 100 * part["agreeing"].mean(), "same_order": 100 * part["same_order"].mean(),
+        }  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def areas(table: pd.DataFrame, beside: str = "casting", pairs: Any = None) -> pd.DataFrame:
+    """Mean ABC / n of every method and test, and how much more than that of `beside` it is on the same pairs.
+
+    pairs : who is paired with whom, as for `insdel.summary`; without it standard errors are naive
+
+    Returns
+    -------
+    DataFrame by mode and method: mean, se, gain and gain_se (paired), percent and percent_se (of the mean of
+    `beside`)
+    """
+    rows = {}
+    for mode in MODES:
+        wide = table.pivot_table(index="pair", columns="method", values=mode)
+        ends = Ends.of(pairs, wide.index)
+        for method in table["method"].unique():
+            (value, se), (gain, gain_se) = mean(wide[method], ends), mean(wide[method] - wide[beside], ends)
+            share, share_se = ratio(wide[method] - wide[beside], wide[beside], ends)
+            rows[mode, method] = {
+                "mean": value, "se": se, "gain": gain, "gain_se": gain_se,
+                "percent": 100 * share, "percent_se": 100 * share_se,
+            }  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def costs(table: pd.DataFrame) -> pd.DataFrame:
+    """Mean gradients, predictions and milliseconds per pair, by method; `evaluations` counts a gradient twice."""
+    mean = table.groupby("method", sort=False)[["gradients", "predictions", "seconds"]].mean()
+    return mean.assign(evaluations=2 * mean["gradients"] + mean["predictions"], ms=1000 * mean.pop("seconds"))
+
+
+def binary_features(experiment: Experiment) -> list[int]:
+    """Indices of the features that take two values only."""
+    return [experiment.split.names.index(name) for name in experiment.split.binary]

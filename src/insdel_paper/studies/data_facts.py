@@ -1,0 +1,146 @@
+"""What the paper states about the data files, counted  [sections 5.1, 5.2], and by mass how far its network is off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import skew as skewness
+
+from insdel_paper.data import bangalore, cern
+from insdel_paper.data.check import MASS_LIST
+from insdel_paper.data.physics import identities
+from insdel_paper.data.validate import read_table
+
+Row = dict[str, Any]
+BANGALORE, CERN = "Bangalore.csv", cern.SAMPLE
+FILES = (BANGALORE, CERN, MASS_LIST)
+MASS_BANDS = (2, 20, 40, 60, 80, 90, 100, 110)  # GeV
+
+
+def row(dataset: str, fact: str, value: float, rows: int, se: float = math.nan) -> Row:
+    """One fact, and from how many rows it was computed."""
+    return {"dataset": dataset, "fact": fact, "value": float(value), "se": float(se), "rows": int(rows)}
+
+
+def mean_row(dataset: str, fact: str, values: np.ndarray) -> Row:
+    """A mean with its standard error."""
+    return row(dataset, fact, values.mean(), len(values), values.std(ddof=1) / math.sqrt(len(values)))
+
+
+def houses(path: Path) -> Iterator[Row]:
+    """Counts of the Bangalore file  [section 5.1]."""
+    cells = read_table(path, (bangalore.TARGET, *bangalore.NAMES)).cells
+    missing = (cells[list(bangalore.AMENITIES)] == bangalore.MISSING).mean(axis=1).to_numpy()
+    complete = cells[missing == 0]
+    header = pd.read_csv(path, nrows=0).columns
+    columns = [name for name in header if name.strip() != bangalore.TARGET]
+    values = complete[list(bangalore.NAMES)].nunique()
+    for fact, value in {
+        "records": len(cells),
+        "complete rows": len(complete),
+        "a fifth of the complete rows, rounded up": math.ceil(len(complete) / 5),
+        "columns beside the price": len(columns),
+        "features": len(bangalore.NAMES),
+        "features with at most two values": int((values <= 2).sum()),
+        "share of records that miss more than 90 % of the amenities": float((missing > 0.9).mean()),
+        "duplicates among the complete rows": int(read_duplicates(path)),
+        "skewness of the price": skewness(complete[bangalore.TARGET].to_numpy(float)),
+    }.items():
+        yield row("bangalore", fact, value, len(cells) if "record" in fact else len(complete))
+
+
+def read_duplicates(path: Path) -> int:
+    """How many complete rows repeat an earlier one."""
+    return int(bangalore.read(path)[1]["duplicates"])
+
+
+def events(path: Path) -> Iterator[Row]:
+    """Physics of the genuine CERN rows that are at hand  [section 5.2]."""
+    rows, _ = cern.read(path)
+    columns = {name: rows[name].to_numpy(float) for name in rows}
+    yield row("cern", "features", len(cern.NAMES), len(rows))
+    for name, off in identities(columns).items():
+        yield row("cern", f"largest residual: {name}", off.max(), len(rows))
+    yield mean_row("cern", "mean residual of the mass formula", np.abs(formula_mass(columns) / columns["M"] - 1))
+    for fact, off in transverse(columns).items():
+        yield mean_row("cern", fact, off)
+    for name in cern.CHARGES:
+        yield mean_row("cern", f"mean of {name}", columns[name])
+    differing = {name: differing_share(columns[name]) for name in cern.NAMES}
+    yield row("cern", "features that differ in a random pair", sum(differing.values()), len(rows))
+    yield row("cern", "charges that differ in a random pair", sum(differing[q] for q in cern.CHARGES), len(rows))
+
+
+def formula_mass(columns: dict[str, np.ndarray]) -> np.ndarray:
+    """√((E₁ + E₂)² − |p₁ + p₂|²) from the columns as they are; a negative square, from rounding, counts as 0."""
+    together = sum((columns[f"p{axis}1"] + columns[f"p{axis}2"]) ** 2 for axis in "xyz")
+    return np.sqrt(np.clip((columns["E1"] + columns["E2"]) ** 2 - together, 0, None))
+
+
+def transverse(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Residuals of p_x = p_t cos φ, and of the printed p_t = p_x cos φ, relative to p_t, both electrons."""
+    px, pt, phi = (np.concatenate([columns[f"{name}{i}"] for i in (1, 2)]) for name in ("px", "pt", "phi"))
+    return {
+        "mean residual of px = pt cos φ": np.abs(px - pt * np.cos(phi)) / pt,
+        "mean residual of pt = px cos φ": np.abs(pt - px * np.cos(phi)) / pt,
+    }
+
+
+def differing_share(values: np.ndarray) -> float:
+    """Share of all pairs of two different rows that differ in this column, counted exactly."""
+    _, counts = np.unique(values, return_counts=True)
+    m = len(values)
+    return 1 - float((counts * (counts - 1)).sum()) / (m * (m - 1))
+
+
+def masses(path: Path) -> Iterator[Row]:
+    """The list of all masses of the full CERN file, one per distinct complete row  [section 5.2]."""
+    mass = pd.read_csv(path).iloc[:, -1].to_numpy(float)
+    distinct, complete = len(mass), cern.FULL_ROWS - cern.FULL_WITHOUT_M
+    for fact, value in {
+        "distinct complete rows": distinct,
+        "least mass (GeV)": mass.min(),
+        "largest mass (GeV)": mass.max(),
+        "skewness of the mass": skewness(mass),
+        "100,000 rows less 85 without M, less a fifth": complete - math.ceil(complete / 5),
+        "distinct complete rows less a fifth, rounded up": distinct - math.ceil(distinct / 5),
+    }.items():
+        yield row("cern", fact, value, distinct)
+
+
+def collect(folder: Path) -> pd.DataFrame:
+    """All facts of the files in a folder.
+
+    Returns
+    -------
+    DataFrame: dataset, fact, value, se (missing where the number was counted), rows
+    """
+    files = {folder / BANGALORE: houses, folder / CERN: events, folder / MASS_LIST: masses}
+    missing = [path.name for path in files if not path.is_file()]
+    if missing:
+        raise FileNotFoundError(
+            f"the facts need the real files {', '.join(p.name for p in files)}; missing: {', '.join(missing)}. "
+            "Put them into the folder that INSDEL_DATA names."
+        )
+    return pd.DataFrame([fact for path, read in files.items() for fact in read(path)])
+
+
+def accuracy(true: np.ndarray, predicted: np.ndarray) -> pd.DataFrame:
+    """Mean of prediction − truth by bands of the true mass.
+
+    true, predicted : (events,)
+
+    Returns
+    -------
+    DataFrame: low, high (GeV), events, error, se
+    """
+    bands = pd.cut(true, list(MASS_BANDS))
+    result = pd.Series(predicted - true).groupby(bands, observed=True).agg(["size", "mean", "sem"])
+    low, high = ([getattr(band, end) for band in result.index] for end in ("left", "right"))
+    return pd.DataFrame({"low": low, "high": high, "events": result["size"].to_numpy(),
+                         "error": result["mean"].to_numpy(), "se": result["sem"].to_numpy()})  # fmt: skip

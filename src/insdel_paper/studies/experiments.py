@@ -1,0 +1,190 @@
+"""One experiment of the paper's section 5: a dataset, a network fitted to it, and pairs (x, x′)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from insdel import policies
+from insdel.errors import UserError
+from insdel.evaluate import predict
+from insdel.identity import short_hash
+from insdel.own import mlp
+from insdel_paper import data, networks
+from insdel_paper.data import Dataset, Split
+
+POLICIES = ("counterfactual", "one_to_one", "average")
+COUNTERFACTUAL: dict[str, dict[str, Any]] = {"bangalore": {"at_least": 12}, "cern": {"all_differ": True}}
+INSPECTED = {"bangalore": None, "cern": 2000}  # held-out points that are looked at; None: all
+ENOUGH = 5000  # fewer CERN rows than this cannot train the paper's network: it is trained on simulated ones
+FULL = 50_000  # with fewer genuine events than this all but the inspected ones teach
+SAMPLE_EPOCHS = 80  # over 17,979 events: as many steps as the recipe's 20 over the full file's 79,931
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What a comparison needs, and where it comes from.
+
+    dataset : the rows that x and x′ are among
+    trained_on : "real" or "simulated", the rows that the network was fitted to
+    split : training and held-out rows as the network sees them
+    x_test, y_test : the points that were inspected, and their true targets
+    model : the fitted network
+    pairs : x, x′ and who is whose reference
+    """
+
+    dataset: Dataset
+    trained_on: str
+    split: Split
+    x_test: np.ndarray
+    y_test: np.ndarray
+    model: networks.MLP
+    policy: str
+    pairs: policies.Pairs
+
+    @property
+    def r2(self) -> float:
+        """Share of variance explained at the inspected points."""
+        return networks.r2(self.y_test, np.asarray(predict(self.model, self.x_test)))
+
+    @property
+    def options(self) -> dict[str, dict[str, Any]]:
+        """Options of methods that have to know the binary features (0 and 1, not standardised)  [appendix A.3]."""
+        binary = [self.split.names.index(name) for name in self.split.binary if name not in self.dataset.standardise]
+        return {"input_x_gradient": {"binary": binary}} if binary else {}
+
+    @property
+    def source(self) -> str:
+        """In one line, for pages and records: which rows, and which rows the network learned from."""
+        rows = f"{len(self.dataset.features):,} {self.dataset.source} rows"
+        return rows if self.trained_on == self.dataset.source else f"{rows}; network trained on {self.trained_on} rows"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that decides an experiment.
+
+    name : "bangalore" or "cern"
+    source, path : as for `data.load`
+    policy : one of `POLICIES`
+    n_pairs : keep the first pairs only; the references are still picked among all inspected points
+    rows : how many rows to draw where they are simulated
+    split_seed, train_seed, pair_seed : which rows are held out, how the network is fitted, who is paired with whom
+    device : what the network is fitted and run on; auto takes a GPU if there is one
+    recipe : changes to the training, such as ``{"epochs": 5}``
+    """
+
+    name: str
+    source: str = "auto"
+    path: str | Path | None = None
+    policy: str = "counterfactual"
+    n_pairs: int | None = None
+    rows: int | None = None
+    drop_duplicates: bool = False
+    split_seed: int = 0
+    train_seed: int = 0
+    pair_seed: int = 0
+    device: str = "auto"
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise UserError(f"policy must be one of {', '.join(POLICIES)}; found {self.policy!r}.")
+
+    @classmethod
+    def of(cls, name: str, **given: Any) -> Setting:
+        """Make a setting from its fields; what is no field, such as ``epochs=5``, changes the recipe."""
+        own = {key: given.pop(key) for key in list(given) if key in cls.__dataclass_fields__}
+        return cls(name, **{**own, "recipe": {**own.get("recipe", {}), **given}})
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of an experiment, before there is a network.
+
+    dataset : the rows that x and x′ are among
+    split : training and held-out rows as the network sees them
+    trained_on : "real" or "simulated", the rows that teach
+    x_test, y_test : the points that are inspected, and their true targets
+    recipe : changes to the training that few rows ask for
+    """
+
+    dataset: Dataset
+    split: Split
+    trained_on: str
+    x_test: np.ndarray
+    y_test: np.ndarray
+    recipe: Mapping[str, Any]
+
+
+def prepare(name: str, **given: Any) -> Experiment:
+    """Load the rows, fit the network (or find it in the cache) and pair the inspected points.
+
+    name, given : fields of `Setting`, and changes to the training such as ``epochs=5``
+    """
+    setting = Setting.of(name, **given)
+    rows = load(setting)
+    model = fitted(name, rows.split, setting.train_seed, setting.device, **{**rows.recipe, **setting.recipe})
+    pairs = pair(setting, rows, model)
+    return Experiment(rows.dataset, rows.trained_on, rows.split, rows.x_test, rows.y_test, model, setting.policy, pairs)
+
+
+def load(setting: Setting) -> Rows:
+    """Load an experiment's rows and divide them into those that teach and those that are looked at."""
+    name, n = setting.name, setting.rows
+    dataset = data.load(name, setting.source, setting.path, drop_duplicates=setting.drop_duplicates, n=n)
+    training = dataset
+    if name == "cern" and len(dataset.features) < ENOUGH and dataset.source == "real":
+        training = data.load(name, "simulated", n=n)
+    share, recipe = _few_genuine(training)
+    split = data.split(training, share, seed=setting.split_seed)
+    x, y = (split.x_test, split.y_test) if training is dataset else _all_rows(dataset, split)
+    return Rows(dataset, split, training.source, x[: INSPECTED[name]], y[: INSPECTED[name]], recipe)
+
+
+def pair(setting: Setting, rows: Rows, model: networks.MLP) -> policies.Pairs:
+    """Pair every inspected point with its reference, by the setting's policy."""
+    x, policy = rows.x_test, setting.policy
+    if policy == "counterfactual":
+        pairs = policies.counterfactual(model, x, **COUNTERFACTUAL[setting.name])
+    elif policy == "one_to_one":
+        pairs = policies.one_to_one(x, setting.pair_seed)
+    else:
+        pairs = policies.average(x, rows.split.x_train)
+    return pairs.first(setting.n_pairs)
+
+
+def _few_genuine(training: Dataset) -> tuple[float, dict[str, Any]]:
+    """Share of rows to hold out, and changes to the recipe: a sample of the genuine events teaches all it can."""
+    rows, inspected = len(training.features), INSPECTED[training.name]
+    if inspected is None or training.source != "real" or rows >= FULL:
+        return 0.2, {}
+    return min(0.2, inspected / rows), {"epochs": SAMPLE_EPOCHS}
+
+
+def _all_rows(dataset: Dataset, split: Split) -> tuple[np.ndarray, np.ndarray]:
+    return split.transform(dataset.features), dataset.target.to_numpy(np.float32)
+
+
+def fitted(name: str, split: Split, seed: int, device: str = "auto", **recipe: Any) -> networks.MLP:
+    """Return the network fitted to the training rows, from the cache if this very training was done before."""
+    choice = networks.choose(name, **recipe)
+    config = networks.training_config(split.x_train, split.y_train, *choice, seed, device)
+    config["code"] = short_hash(Path(mlp.__file__).read_bytes())  # another way to train is another network
+    path = data.files.cache() / "models" / f"{name}_{networks.fingerprint(config)}.safetensors"
+    if path.is_file():
+        try:
+            return networks.load(path, device)
+        except Exception as error:  # truncated or foreign: whatever its reader makes of it
+            print(f"insdel: {path.name} in the cache is damaged ({error}): dropped, fitted anew", file=sys.stderr)
+            path.unlink()
+    model = networks.fit(split.x_train, split.y_train, *choice, seed=seed, device=device)
+    partial = networks.save(model, path.with_suffix(f".{os.getpid()}"))
+    os.replace(partial, path)
+    return model

@@ -1,0 +1,304 @@
+"""How much each pixel adds to the probability of a class: the paper's map, and others to compare with.
+
+Every method returns s, (height, width): what the picture's own pixels add. The book's attribution of
+changing a pixel to the reference is A = −s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from insdel.attribution import explain
+from insdel.errors import UserError
+from insdel.evaluate import in_batches, progress_off
+from insdel_paper.studies.images.classifier import Classifier
+from insdel_paper.studies.images.network import SameConv2d
+from insdel_paper.studies.images.walk import batch_size, noise
+
+GOLDEN = (5**0.5 - 1) / 2
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a map may cost.
+
+    baselines : pictures of Gaussian noise that integrated gradients are averaged over
+    steps : points on the path from each; they are shifted from one to the next
+    scale : standard deviation of that noise, after normalising
+    masks : random masks of RISE
+    patch, stride : side of the square that occlusion covers, and its distance to the next
+    batch : pictures per model call (default: what suits the device)
+    checkpoint : folder that keeps finished baselines, so that a run that was killed goes on
+    """
+
+    baselines: int = 300
+    steps: int = 50
+    masks: int = 2000
+    patch: int = 32
+    stride: int = 16
+    seed: int = 0
+    batch: int | None = None
+    progress: bool | None = False
+    checkpoint: Path | None = None
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class Saliency:
+    """A map, and how far its parts are from adding up to the whole.
+
+    scores : (height, width), float64 on the CPU
+    gap : Σ parts − (f(x) − mean f(baseline)) for complete methods, else nan
+    """
+
+    scores: Tensor
+    gap: float = float("nan")
+
+
+def window_sums(parts: Tensor, conv: nn.Conv2d, height: int, width: int) -> Tensor:
+    """Give each pixel the sum of all windows of a convolution that contain it: (rows, columns) → (height, width)."""
+    ones = torch.ones(1, 1, *conv.kernel_size, dtype=parts.dtype)
+    spread = F.conv_transpose2d(parts[None, None], ones, stride=conv.stride)[0, 0]
+    starts = [_padding_before(conv, size, axis) for axis, size in enumerate((height, width))]
+    cut = spread[starts[0] : starts[0] + height, starts[1] : starts[1] + width]
+    return F.pad(cut, (0, width - cut.shape[1], 0, height - cut.shape[0]))
+
+
+def _padding_before(conv: nn.Conv2d, size: int, axis: int) -> int:
+    if isinstance(conv, SameConv2d):
+        return conv.padding_for(size, axis)[0]
+    if isinstance(conv.padding, str):
+        return conv.kernel_size[axis] // 2 if conv.padding == "same" else 0
+    return int(conv.padding[axis])
+
+
+def layer_parts(
+    network: Classifier, label: int, image: Tensor, baseline: Tensor, settings: Settings, index: int = 0
+) -> Tensor:
+    """Integrated gradients on the outputs of the first convolution, from one baseline, summed over its maps.
+
+    image, baseline : (3, height, width) → (rows, columns) of that layer
+    """
+    start, end = first_outputs(network, torch.stack([baseline, image]))
+
+    def value(outputs: Tensor) -> Tensor:
+        with _hooked(network.first, lambda *_: outputs):
+            return network(image.expand(len(outputs), -1, -1, -1))[:, label]
+
+    return path_parts(value, start, end, settings, index)
+
+
+class _Outputs(Exception):
+    """Outputs of a layer, thrown past all that follows it."""
+
+
+def first_outputs(network: Classifier, images: Tensor) -> Tensor:
+    """What the first convolution makes of images; the rest of the network is not run."""
+
+    def stop(module: nn.Module, given: Any, outputs: Tensor) -> None:
+        raise _Outputs(outputs)
+
+    try:
+        with torch.no_grad(), _hooked(network.first, stop):
+            network(images)
+    except _Outputs as seen:
+        outputs: Tensor = seen.args[0]
+        return outputs
+    raise UserError(f"the first convolution of {network.source} is never called. Choose another method, such as rise.")
+
+
+@contextmanager
+def _hooked(module: nn.Module, hook: Callable[..., Any]) -> Iterator[None]:
+    """Let a hook see, or replace, a module's outputs for a while."""
+    handle = module.register_forward_hook(hook)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def path_parts(
+    value: Callable[[Tensor], Tensor], start: Tensor, end: Tensor, settings: Settings, index: int = 0
+) -> Tensor:
+    """Integrated gradients from `start` to `end`, (channels, rows, columns) both, summed over the channels.
+
+    The points lie in the middle of equal pieces of the path for the first baseline; for each further one they are
+    shifted by the golden ratio, so that many baselines with few points see the path as finely as one with many.
+    """
+    shift = (0.5 + index * GOLDEN) % 1
+    nodes = (torch.arange(settings.steps, dtype=start.dtype, device=start.device) + shift) / settings.steps
+
+    def slopes(first: int, last: int) -> Tensor:
+        points = (start + nodes[first:last].reshape(-1, 1, 1, 1) * (end - start)).detach().requires_grad_()
+        (gradients,) = torch.autograd.grad(value(points).sum(), points)
+        return gradients.double().sum(dim=0)
+
+    total = torch.zeros_like(start, dtype=torch.float64)
+    for part in in_batches(len(nodes), batch_size(start.device, settings.batch), slopes):
+        total += part
+    return ((end - start).double() * total / settings.steps).sum(dim=0).cpu()
+
+
+def layer(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
+    """The paper's map: layer integrated gradients averaged over noise, then spread  [appendix, image example].
+
+    The 32 maps of the first convolution are summed; a pixel gets the sum of all 3 × 3 windows that contain it.
+    """
+    total, gap = _average(layer_parts, network, label, image, settings)
+    return Saliency(window_sums(total, network.first, *image.shape[1:]), gap)
+
+
+def integrated_gradients(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
+    """Integrated gradients on the picture itself, averaged over the same noise and summed over colours."""
+    return Saliency(*_average(_input_parts, network, label, image, settings))
+
+
+def _input_parts(
+    network: Classifier, label: int, image: Tensor, baseline: Tensor, settings: Settings, index: int = 0
+) -> Tensor:
+    return path_parts(network.probability(label), baseline, image, settings, index)
+
+
+Parts = Callable[[Classifier, int, Tensor, Tensor, Settings, int], Tensor]
+
+
+def _average(parts: Parts, network: Classifier, label: int, image: Tensor, settings: Settings) -> tuple[Tensor, float]:
+    """Average over the baselines, and how much the sum exceeds f(x) − mean f(baseline)."""
+    if settings.baselines < 1:
+        raise UserError(f"baselines must be at least 1, but it is {settings.baselines}.")
+    total, change = torch.zeros(()).double(), settings.baselines * _value(network, label, image)
+    for index in tqdm(range(settings.baselines), unit=" baselines", disable=progress_off(settings.progress)):
+        baseline = noise(1, image, network, settings.seed + index, settings.scale)[0]
+        found, value = _kept(parts, index, network, label, image, baseline, settings)
+        total, change = total + found, change - value
+    return total / settings.baselines, (float(total.sum()) - change) / settings.baselines
+
+
+def _value(network: Classifier, label: int, image: Tensor) -> float:
+    with torch.no_grad():
+        return float(network(image[None])[0, label])
+
+
+def _kept(
+    parts: Parts, index: int, network: Classifier, label: int, image: Tensor, baseline: Tensor, settings: Settings
+) -> tuple[Tensor, float]:
+    """Compute one baseline's parts and probability, or read them if the checkpoint folder has them."""
+    if settings.checkpoint is None:
+        return parts(network, label, image, baseline, settings, index), _value(network, label, baseline)
+    path = settings.checkpoint / f"{parts.__name__.strip('_')}_{settings.seed}_{index:05d}.npz"
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".part.npz")
+        found = parts(network, label, image, baseline, settings, index)
+        np.savez(partial, parts=found.numpy(), value=_value(network, label, baseline))
+        partial.replace(path)
+    with np.load(path) as kept:
+        return torch.from_numpy(kept["parts"]), float(kept["value"])
+
+
+def gradient(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
+    """Size of the gradient at the picture, summed over colours: how sensitive, not in which direction."""
+    f = network.probability(label)
+    flat = image.reshape(-1)
+    slopes = explain("vanilla_grad", lambda z: f(z.reshape(-1, *image.shape)), flat, flat)
+    return Saliency(torch.as_tensor(slopes).abs().reshape(image.shape).sum(dim=0).cpu())
+
+
+def occlusion(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
+    """Fall of the probability when a square around the pixel turns grey, averaged over the squares that hold it."""
+    height, width = image.shape[1:]
+    rows, columns = (_corners(side, settings.patch, settings.stride) for side in (height, width))
+    masks = torch.zeros(len(rows) * len(columns), height, width)
+    for mask, (top, left) in zip(masks, ((r, c) for r in rows for c in columns), strict=True):
+        mask[top : top + settings.patch, left : left + settings.patch] = 1
+    values = _masked(network, label, image, 1 - masks, settings)
+    with torch.no_grad():
+        falls = network.probability(label)(image[None]).double().cpu() - values
+    return Saliency(torch.tensordot(falls, masks.double(), 1) / masks.double().sum(dim=0))
+
+
+def _corners(side: int, patch: int, stride: int) -> list[int]:
+    """Where the squares begin; the last one ends at the picture's edge."""
+    if not 1 <= stride <= patch <= side:
+        raise UserError(f"occlusion needs 1 ≤ stride ≤ patch ≤ {side}; found stride {stride} and patch {patch}.")
+    return [*range(0, side - patch, stride), side - patch]
+
+
+def rise(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
+    """RISE: probability of the picture seen through random masks, averaged over the masks that show the pixel."""
+    if settings.masks < 1:
+        raise UserError(f"masks must be at least 1, but it is {settings.masks}.")
+    generator = np.random.default_rng(settings.seed)
+    height, width = image.shape[1:]
+    total, seen = torch.zeros(height, width).double(), torch.zeros(height, width).double()
+    for first in tqdm(range(0, settings.masks, 64), unit=" × 64 masks", disable=progress_off(settings.progress)):
+        masks = rise_masks(min(64, settings.masks - first), height, width, generator)
+        values = _masked(network, label, image, masks, settings)
+        total += torch.tensordot(values, masks.double(), 1)
+        seen += masks.double().sum(dim=0)
+    return Saliency(total / seen.clamp_min(1e-12))
+
+
+def rise_masks(count: int, height: int, width: int, generator: np.random.Generator, cells: int = 7) -> Tensor:
+    """Coarse random grids, half of their cells open, enlarged smoothly and shifted: (count, height, width)."""
+    grids = torch.from_numpy((generator.random((count, 1, cells + 1, cells + 1)) < 0.5).astype(np.float32))
+    cell = -(-height // cells), -(-width // cells)
+    size = (cells + 1) * cell[0], (cells + 1) * cell[1]
+    smooth = F.interpolate(grids, size=size, mode="bilinear", align_corners=False)[:, 0]
+    shifts = generator.integers(0, cell, size=(count, 2))
+    return torch.stack([m[r : r + height, c : c + width] for m, (r, c) in zip(smooth, shifts.tolist(), strict=True)])
+
+
+def _masked(network: Classifier, label: int, image: Tensor, masks: Tensor, settings: Settings) -> Tensor:
+    """Probabilities of the picture where the masks (m, height, width) let it through, grey elsewhere: (m,)."""
+    f = network.probability(label)
+
+    def values(first: int, last: int) -> Tensor:
+        through = masks[first:last, None].to(image)
+        return f(network.mean + through * (image - network.mean)).double().cpu()
+
+    with torch.no_grad():
+        return torch.cat(list(in_batches(len(masks), batch_size(image.device, settings.batch), values)))
+
+
+def random(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
+    """Chance: random numbers."""
+    generator = torch.Generator().manual_seed(settings.seed)
+    return Saliency(torch.rand(image.shape[1:], generator=generator, dtype=torch.float64))
+
+
+MAPS: dict[str, Callable[[Classifier, int, Tensor, Settings], Saliency]] = {
+    "layer": layer,
+    "integrated_gradients": integrated_gradients,
+    "gradient": gradient,
+    "occlusion": occlusion,
+    "rise": rise,
+    "random": random,
+}
+TITLES = {
+    "layer": "layer IG (paper)",
+    "integrated_gradients": "IG on pixels",
+    "gradient": "gradient",
+    "occlusion": "occlusion",
+    "rise": "RISE",
+    "random": "random",
+}
+
+
+def saliency_map(
+    method: str, network: Classifier, label: int, image: Tensor, settings: Settings | None = None
+) -> Saliency:
+    """What each pixel adds to the probability of class `label`, by one of the methods in `MAPS`."""
+    if method not in MAPS:
+        raise UserError(f"method must be one of {', '.join(MAPS)}, but it is {method!r}.")
+    return MAPS[method](network, label, image, settings or Settings())

@@ -1,0 +1,381 @@
+"""How far off the data are the hybrids? Their distance along a walk, and what the walk earns there  [section 5.2]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from tqdm.auto import tqdm
+
+from insdel import policies
+from insdel.attribution import explain, seeded
+from insdel.curves import MODES, abc, curve, order
+from insdel.evaluate import Pairs, progress_off
+from insdel.identity import identity
+from insdel.lattice import Lattice, lattices
+from insdel.stats import Ends, mean, ratio
+from insdel.store import Store
+from insdel_paper.data.cern import NAMES
+from insdel_paper.data.physics import invariant_mass, mass_of_momenta, momenta
+from insdel_paper.studies.experiments import Experiment
+
+METHODS = ("kernel_shap", "integrated_gradients", "random", "best")
+LEVEL = 0.99  # share of rows held out that count as on the manifold
+BATCH = 512  # points whose distances to all rows are in memory at a time
+SMALL = {"value": np.float32, "step": np.int8, "feature": np.int8}
+
+
+def nearest(points: np.ndarray, rows: np.ndarray, but: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Number of the row nearest to each point, and its Euclidean distance; (m, n), (rows, n) → (m,) each.
+
+    but : (m,) number of a row that does not count, for each point
+    """
+    data, all_points = (torch.from_numpy(np.ascontiguousarray(part, dtype=rows.dtype)) for part in (rows, points))
+    half, result = data.square().sum(dim=1) / 2, []
+    for part in torch.arange(len(all_points)).split(BATCH):
+        # who is nearest follows from a matrix product, which rounds; how near is then computed without it
+        score = half - all_points[part] @ data.T
+        if but is not None:
+            score[torch.arange(len(part)), torch.from_numpy(but)[part]] = torch.inf
+        result.append(score.argmin(dim=1))
+    row = torch.cat(result)
+    return row.numpy(), np.asarray((all_points.double() - data[row]).norm(dim=1))
+
+
+def momentum_gap(features: np.ndarray) -> np.ndarray:
+    """GeV between the two four-momenta that an event states; 0 for every event that exists.
+
+    One stands in E, px, py, pz, the other follows from pt, η, φ; the electron with the larger gap counts.
+
+    features : (m, 16) in the units of the file, in the order of `NAMES`; → (m,)
+    """
+    columns = dict(zip(NAMES, np.asarray(features, dtype=float).T, strict=True))
+    gaps = []
+    for i in (1, 2):
+        meant = momenta(*(columns[f"{name}{i}"] for name in ("pt", "eta", "phi")))
+        aside = [columns[f"{name}{i}"] - meant[name] for name in ("E", "px", "py", "pz")]
+        gaps.append(np.linalg.norm(aside, axis=0))
+    return np.maximum(*gaps)
+
+
+def amenities_apart(points: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """In how many 0/1 features a point differs from the row that is most like it; (m, k), (rows, k) → (m,)."""
+    a, b = (np.asarray(part, dtype=np.float32) for part in (points, np.unique(rows, axis=0)))
+    return np.asarray((a @ (1 - b).T + (1 - a) @ b.T).min(axis=1))
+
+
+@dataclass(frozen=True)
+class Ruler:
+    """How far from the data a point is.
+
+    rows : (rows, n) that the network was fitted to, each once
+    violation : (m, n) → (m,), what is impossible about a point: GeV (`momentum_gap`) or `amenities_apart`
+    """
+
+    rows: np.ndarray
+    violation: Callable[[np.ndarray], np.ndarray]
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> Ruler:
+        """Make the ruler of an experiment."""
+        split = experiment.split
+        rows = np.unique(split.x_train, axis=0)
+        if experiment.dataset.name == "cern":
+            return cls(rows, lambda points: momentum_gap(points * split.scale + split.mean))
+        binary = [split.names.index(name) for name in split.binary]
+        return cls(rows, lambda points: amenities_apart(points[:, binary], rows[:, binary]))
+
+    def measure(self, points: np.ndarray) -> pd.DataFrame:
+        """Measure (m, n) points.
+
+        Returns
+        -------
+        DataFrame, m rows: distance to the nearest row of the data; relative, the same in units of that row's own
+        distance to its nearest neighbour; violation
+        """
+        different, place = np.unique(points, axis=0, return_inverse=True)
+        row, distance = nearest(different, self.rows)
+        known, again = np.unique(row, return_inverse=True)
+        spacing = nearest(self.rows[known], self.rows, known)[1]
+        columns = {"distance": distance, "relative": distance / spacing[again], "violation": self.violation(different)}
+        return pd.DataFrame(columns).iloc[place.ravel()].reset_index(drop=True).astype(np.float32)
+
+
+def limit(real: pd.DataFrame, column: str = "relative", level: float = LEVEL) -> float:
+    """What a share `level` of rows held out does not exceed: beyond it a point is off.
+
+    real : of rows that the network was not fitted to, from `Ruler.measure`
+    """
+    return float(real[column].quantile(level))
+
+
+def hybrids(x: np.ndarray, reference: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """All points of the walks; (pairs, n) each → (pairs, n + 1, n), from x to x′  [section 3.1]."""
+    place = np.argsort(orders, axis=1)[:, None]
+    return np.where(place < np.arange(x.shape[1] + 1)[:, None], reference[:, None], x[:, None])
+
+
+def walks(
+    experiment: Experiment,
+    ruler: Ruler,
+    methods: Sequence[str] = METHODS,
+    *,
+    seed: int = 0,
+    chunk: int = 8,
+    checkpoint: str | Path | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Walk from x to x′ in the order of every method, and measure every point on the way.
+
+    Parameters
+    ----------
+    methods : names in `insdel.METHODS`, and "best": the best of all orders
+    seed : of random orders
+    chunk : pairs that are worked on together; also what a checkpoint holds
+    checkpoint : folder for finished chunks; a run that was killed goes on from there
+
+    Returns
+    -------
+    A row per pair, method, mode and step (0, …, n): feature (changed at this step, −1 at step 0), value f, and
+    the columns of `Ruler.measure`
+    """
+    x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
+    store = Store(checkpoint, lambda: _identity(experiment, methods, seed, chunk))
+    starts = range(0, len(x), chunk)
+    for first in tqdm(starts, unit=" chunks", disable=progress_off(progress)):
+        if not store.has(first):
+            part = slice(first, first + chunk)
+            shared = list(lattices(experiment.model, x[part], reference[part], progress=False))
+            result = [
+                _measured(x[part], reference[part], orders, shared, ruler).assign(method=method, mode=mode)
+                for method in methods
+                for mode, orders in _orders(experiment, method, shared, part, seed).items()
+            ]
+            table = pd.concat(result, ignore_index=True)
+            store.put(first, table.assign(pair=table["pair"] + first).astype(SMALL))
+    return pd.concat([store.get(first) for first in starts], ignore_index=True)
+
+
+def _identity(experiment: Experiment, methods: Sequence[str], seed: int, chunk: int) -> dict[str, Any]:
+    """What decides the table, as hashes and plain values."""
+    pairs, rows = experiment.pairs, experiment.split.x_train
+    facts = {"rows": rows, "options": experiment.options, "methods": methods, "seed": seed, "chunk": chunk}
+    return identity(experiment.model, Pairs.of(pairs.x, pairs.reference), **facts, code=[__file__])
+
+
+def _orders(
+    experiment: Experiment, method: str, shared: list[Lattice], part: slice, seed: int
+) -> dict[str, np.ndarray]:
+    """Mode → (pairs, n) orders of a method for a part of the pairs."""
+    if method == "best":
+        return {mode: np.stack([np.asarray(lat.best_order(mode)) for lat in shared]) for mode in MODES}
+    if method == "kernel_shap":
+        result = np.stack([np.asarray(lattice.shapley()) for lattice in shared])
+    else:
+        x, reference = experiment.pairs.x[part], experiment.pairs.reference[part]
+        numbers = range(part.start, part.start + len(x))
+        options = seeded(method, experiment.options.get(method, {}), seed, numbers)
+        result = np.asarray(explain(method, experiment.model, x, reference, **options))
+    return {mode: np.asarray(order(result, mode)) for mode in MODES}
+
+
+def _measured(
+    x: np.ndarray, reference: np.ndarray, orders: np.ndarray, shared: list[Lattice], ruler: Ruler
+) -> pd.DataFrame:
+    """Rows of some walks, pairs numbered from 0."""
+    values = np.stack([np.asarray(lattice.curve(row)) for lattice, row in zip(shared, orders, strict=True)])
+    walked, points = values.shape
+    changed = np.pad(orders, ((0, 0), (1, 0)), constant_values=-1)
+    number = {"pair": np.repeat(np.arange(walked), points), "step": np.tile(np.arange(points), walked)}
+    table = pd.DataFrame({**number, "feature": changed.ravel(), "value": values.ravel()})
+    return table.join(ruler.measure(hybrids(x, reference, orders).reshape(-1, x.shape[1])))
+
+
+def with_masses(steps: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
+    """The walks of events with the two masses that the features of every point state, in GeV.
+
+    steps : from `walks` of this experiment
+
+    Returns
+    -------
+    The same rows with the columns "M from E and p" and "M from pt, η, φ"
+    """
+    x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
+    parts = []
+    for (pair, _, _), walk in steps.groupby(["pair", "method", "mode"], sort=False, observed=True):
+        orders = walk["feature"].to_numpy()[None, 1:]
+        points = hybrids(x[[pair]], reference[[pair]], orders)[0] * experiment.split.scale + experiment.split.mean
+        track = dict(zip(NAMES, points.T, strict=True))
+        masses = {"M from E and p": mass_of_momenta(track), "M from pt, η, φ": invariant_mass(track)}
+        parts.append(walk.assign(**masses))
+    return pd.concat(parts, ignore_index=True)
+
+
+def judged(
+    steps: pd.DataFrame, real: pd.DataFrame, column: str = "relative", level: float = LEVEL
+) -> pd.DataFrame:
+    """The points between the ends, each with what it adds to its walk's ABC / n, and whether it is off.
+
+    Parameters
+    ----------
+    steps : from `walks`; with a column policy where there are several
+    real, column, level : as for `limit`: a point beyond it is off
+
+    Returns
+    -------
+    The same rows less both ends (which add nothing), with the columns excess (they add up to ABC / n) and off
+    """
+    n = int(steps["step"].max())
+    walk = steps.groupby([*_keys(steps), "pair"], sort=False, observed=True)["value"]
+    start, end = walk.transform("first").astype(float), walk.transform("last").astype(float)
+    share = steps["step"] / n
+    line = (1 - share) * start + share * end
+    sign = np.where(steps["mode"] == "insertion", 1.0, -1.0)
+    added = steps.assign(excess=sign * (steps["value"] - line) / n, off=steps[column] > limit(real, column, level))
+    return added[(steps["step"] > 0) & (steps["step"] < n)]
+
+
+def _keys(steps: pd.DataFrame) -> list[str]:
+    return [*(["policy"] if "policy" in steps else []), "method", "mode"]
+
+
+def _ends(pairs: pd.DataFrame | None, policy: Any, numbers: Any) -> Ends:
+    """The ends of some pairs of one policy, from a table that may have a column policy."""
+    if pairs is not None and "policy" in pairs:
+        pairs = pairs[pairs["policy"] == policy]
+    return Ends.of(pairs, numbers)
+
+
+def earned(inner: pd.DataFrame, pairs: pd.DataFrame | None = None) -> pd.DataFrame:
+    """How much of each method's walks, and of its ABC, is off the manifold.
+
+    Parameters
+    ----------
+    inner : from `judged`
+    pairs : who is paired with whom: pair, row, reference_row, and policy where there are several; without it
+        standard errors are naive
+
+    Returns
+    -------
+    DataFrame by (policy,) method and mode: off and off_se (share of the points), abc and abc_se (ABC / n), abc_off
+    (the part of it that points off the manifold add), share and share_se (abc_off / abc), even (what the share would
+    be if all points of a walk added the same), far (share of the walks that are off somewhere), relative and
+    violation (medians)
+    """
+    rows = {}
+    for key, part in inner.groupby(_keys(inner), sort=False, observed=True):
+        walked = part.groupby("pair")
+        off, area = walked["off"].mean(), walked["excess"].sum()
+        outside = part["excess"].where(part["off"], 0.0).groupby(part["pair"]).sum()
+        ends = _ends(pairs, key[0], off.index)
+        (points, points_se), (abc_mean, abc_se), (share, error) = (
+            mean(off, ends), mean(area, ends), ratio(outside, area, ends)
+        )  # fmt: skip
+        rows[key] = {
+            "off": points, "off_se": points_se, "abc": abc_mean, "abc_se": abc_se,
+            "abc_off": outside.mean(), "share": share, "share_se": error,
+            "even": (off * area).sum() / area.sum(), "far": (off > 0).mean(),
+            "relative": part["relative"].median(), "violation": part["violation"].median(),
+        }  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(_keys(inner))
+
+
+def ranking(inner: pd.DataFrame, a: str, b: str, pairs: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Mean difference a − b in ABC / n, with all points, and with those on the manifold alone.
+
+    Parameters
+    ----------
+    inner : from `judged`
+    pairs : as for `earned`
+
+    Returns
+    -------
+    DataFrame by (policy and) mode: all, all_se, on, on_se
+    """
+    rows = {}
+    for key, part in inner.groupby([name for name in _keys(inner) if name != "method"], sort=False, observed=True):
+        result: dict[str, float] = {}
+        for name, counted in (("all", part["excess"]), ("on", part["excess"].where(~part["off"], 0.0))):
+            areas = counted.groupby([part["method"].astype(str), part["pair"]]).sum()
+            gap = areas[a] - areas[b]
+            value, se = mean(gap, _ends(pairs, key[0], gap.index))
+            result |= {name: value, f"{name}_se": se}
+        rows[key] = result
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def profile(steps: pd.DataFrame, column: str = "relative") -> pd.DataFrame:
+    """Quartiles over pairs of a column at every step; DataFrame: (policy,) method, mode, step, low, median, high."""
+    groups = steps.groupby([*_keys(steps), "step"], sort=False, observed=True)[column]
+    quartiles = {"low": 0.25, "median": 0.5, "high": 0.75}
+    return pd.DataFrame({name: groups.quantile(q) for name, q in quartiles.items()}).reset_index()
+
+
+def tail(
+    experiment: Experiment,
+    ruler: Ruler,
+    *,
+    pairings: int = 10,
+    samples: int = 512,
+    checkpoint: str | Path | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Pair the inspected points at random, again and again: how extreme does an ABC get?
+
+    Parameters
+    ----------
+    pairings : how often all points are paired; pairing 0 is that of the one-to-one policy
+    samples : of Kernel SHAP
+
+    Returns
+    -------
+    A row per pairing and pair (one direction: Kernel SHAP gives both the same areas): pairing, row, reference_row,
+    f_x, f_reference, insertion, deletion (ABC / n), and the largest values on the insertion walk: peak (of f),
+    distance, relative, violation
+    """
+    store = Store(checkpoint, lambda: {**_identity(experiment, ["kernel_shap"], samples, 0), "tail": samples})
+    for pairing in tqdm(range(pairings), unit=" pairings", disable=progress_off(progress)):
+        if not store.has(pairing):
+            store.put(pairing, _pairing(experiment, ruler, pairing, samples))
+    return pd.concat([store.get(pairing) for pairing in range(pairings)], ignore_index=True)
+
+
+def _pairing(experiment: Experiment, ruler: Ruler, pairing: int, samples: int) -> pd.DataFrame:
+    """Areas of one pairing, a row per pair."""
+    f, drawn = experiment.model, policies.one_to_one(experiment.x_test, pairing)
+    assert drawn.reference_index is not None  # one-to-one references are rows
+    once = drawn.index < drawn.reference_index
+    x, reference = np.asarray(drawn.x)[once], np.asarray(drawn.reference)[once]
+    result = explain("kernel_shap", f, x, reference, samples=samples, seed=pairing)
+    orders = {mode: np.asarray(order(result, mode)) for mode in MODES}
+    curves = {mode: np.asarray(curve(f, x, reference, orders[mode])) for mode in MODES}
+    points = hybrids(x, reference, orders["insertion"])
+    measured = ruler.measure(points.reshape(-1, x.shape[1]))
+    farthest = measured.groupby(np.repeat(np.arange(len(x)), points.shape[1])).max()
+    return pd.DataFrame({
+        "pairing": pairing, "row": drawn.index[once], "reference_row": drawn.reference_index[once],
+        "f_x": curves["insertion"][:, 0], "f_reference": curves["insertion"][:, -1],
+        **{mode: np.asarray(abc(walk, mode, per_feature=True)) for mode, walk in curves.items()},
+        "peak": curves["insertion"].max(axis=1),
+    }).join(farthest)  # fmt: skip
+
+
+def chosen_pairs(experiment: Experiment, rows: Sequence[int], references: Sequence[int]) -> Experiment:
+    """The same experiment with other pairs: inspected points by number."""
+    index, partner = np.asarray(rows), np.asarray(references)
+    x, reference = experiment.x_test[index], experiment.x_test[partner]
+    pairs = policies.Pairs(x, reference, index, partner, (x != reference).sum(axis=1), {})
+    known = {name: getattr(experiment, name) for name in experiment.__dataclass_fields__}
+    return Experiment(**{**known, "pairs": pairs, "policy": "one_to_one"})
+
+
+def extremes(found: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `tail` with the largest insertion ABC: of pairing 0, the paper's setting, and of all pairings."""
+    first = found[found["pairing"] == 0]
+    best = found.loc[[first["insertion"].idxmax(), found["insertion"].idxmax()]]
+    return best.assign(what=["of one pairing", "of all pairings"]).reset_index(drop=True)

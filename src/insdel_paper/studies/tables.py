@@ -1,0 +1,149 @@
+"""The experiments' tables as the chapters show them: beside the paper's, and as statements in standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import insdel_paper as paper
+from insdel.statements import paired, statements, title, wide  # noqa: F401 (chapters take them from here)
+from insdel.stats import Ends, correlation, plus_minus, summary
+from insdel_paper import results
+
+CORRELATED = ("kernel_shap", "integrated_gradients")
+
+
+def _couple(table: pd.DataFrame) -> list[tuple[str, str]]:
+    """Kernel SHAP and IG, where the table has both: their difference is printed in the paper."""
+    return [CORRELATED] if set(CORRELATED) <= set(table["method"]) else []
+
+
+def beside_paper(table: pd.DataFrame, printed: pd.DataFrame, pairs: Any = None) -> pd.DataFrame:
+    """Mean ABC / n and standard error of every method, beside the printed ones.
+
+    Parameters
+    ----------
+    table : from `compare`
+    printed : rows of `paper.table` for one policy
+    pairs : who is paired with whom, as for `insdel.summary`; without it the standard errors are naive
+
+    Returns
+    -------
+    DataFrame by test and method: mean, se, paper, paper se, apart. `apart` is the difference of the means in
+    combined standard errors, (mean − paper) / √(se² + paper se²); missing where the paper prints nothing
+    """
+    ours = summary(table, pairs, _couple(table), bootstrap=0)[["mode", "method", "mean", "se"]]
+    theirs = printed[["mode", "method", "mean", "se"]].rename(columns={"mean": "paper", "se": "paper se"})
+    both = ours.merge(theirs, how="left", on=["mode", "method"])
+    both["apart"] = (both["mean"] - both["paper"]) / np.hypot(both["se"], both["paper se"])
+    both["method"] = both["method"].map(title)
+    return both.rename(columns={"mode": "test"}).set_index(["test", "method"])
+
+
+def compact(shown: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
+    """The same table with "mean ± se" in one cell, for several experiments side by side.
+
+    shown : from `beside_paper`
+    """
+    ours = [plus_minus(value, se, digits) for value, se in shown[["mean", "se"]].to_numpy()]
+    theirs = [plus_minus(value, se, digits) for value, se in shown[["paper", "paper se"]].to_numpy()]
+    apart = ["" if np.isnan(value) else f"{value:+.1f}" for value in shown["apart"]]
+    return pd.DataFrame({"ours": ours, "paper": theirs, "apart": apart}, index=shown.index)
+
+
+def both_errors(table: pd.DataFrame, printed: pd.DataFrame, pairs: Any) -> pd.DataFrame:
+    """What shared points do to a table: errors that take the pairs for independent, and errors that know points.
+
+    Returns
+    -------
+    DataFrame by test and method: mean, median, naive se, se, factor (se / naive se), paper, paper se
+    """
+    shown = beside_paper(table, printed, pairs)[["mean", "se", "paper", "paper se"]]
+    plain = summary(table, None, _couple(table), bootstrap=0)
+    shown.insert(1, "median", plain["median"].to_numpy())
+    shown.insert(2, "naive se", plain["se"].to_numpy())
+    shown.insert(4, "factor", shown["se"] / shown["naive se"])
+    return shown
+
+
+def several(
+    found: Mapping[str, pd.DataFrame],
+    printed: pd.DataFrame,
+    digits: int = 2,
+    pairs: Mapping[str, pd.DataFrame] | None = None,
+) -> pd.DataFrame:
+    """Several runs of one experiment and the printed numbers, a column each, and how far they are apart.
+
+    Parameters
+    ----------
+    found : name of a run → its table, from `compare`; how far "live" is apart is left out if there are others
+    printed : rows of `paper.table` for one policy
+    pairs : name of a run → who is paired with whom; standard errors of runs that are not in it are naive
+
+    Returns
+    -------
+    DataFrame by test and method, cells "mean ± se"; empty where a run, or the paper, has no such method
+    """
+    known = pairs or {}
+    parts = {name: compact(beside_paper(table, printed, known.get(name)), digits) for name, table in found.items()}
+    columns = {name: part["ours"] for name, part in parts.items()}
+    columns["paper"] = pd.concat([part["paper"] for part in parts.values()]).groupby(level=[0, 1], sort=False).first()
+    judged = [name for name in parts if name != "live"] or ["live"]
+    columns |= {f"apart: {name}" if judged[1:] else "apart": parts[name]["apart"] for name in judged}
+    return pd.concat(columns, axis=1, sort=False).fillna("").loc[columns["paper"].index]
+
+
+def printed(name: str, policy: str | None = None) -> pd.DataFrame:
+    """Return the printed table of an experiment and policy: "bangalore", or "cern" with one of its three policies."""
+    if name == "bangalore":
+        return paper.table("bangalore")
+    if policy == "counterfactual":
+        return paper.table("cern_counterfactual")
+    return paper.table("cern_policies").query("policy == @policy")
+
+
+def correlations(one: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, float]:
+    """A row of Table 4: mean number of differing features, correlation of insertion and deletion ABC with its error.
+
+    Parameters
+    ----------
+    one : from `compare`
+    pairs : per pair: pair, row, reference_row, differing
+
+    Returns
+    -------
+    differing, and for each of `CORRELATED` the correlation and "METHOD se", by the jackknife over points
+    """
+    columns, result = wide(one), {"differing": float(pairs["differing"].mean())}
+    ends = Ends.of(pairs, columns.index)
+    for method in CORRELATED:
+        if method in columns:
+            value, se = correlation(columns[method, "insertion"], columns[method, "deletion"], ends)
+            result |= {method: value, f"{method} se": se}
+    return result
+
+
+def record(name: str) -> tuple[pd.DataFrame, str] | None:
+    """A recorded table and one line about it; None if there is no such record."""
+    if not results.exists(name):
+        return None
+    table, about = results.load(name)
+    return table, told(about)
+
+
+def recorded_pairs(name: str) -> pd.DataFrame | None:
+    """Who is paired with whom in a recorded run: pair, row, reference_row and more; None if that is not recorded."""
+    return results.load(name, "pairs")[0] if results.exists(name, "pairs") else None
+
+
+def told(about: Mapping[str, Any]) -> str:
+    """One line about a record: how many pairs, which data, when, how long."""
+    minutes, parts = about["seconds"] / 60, about["hardware"].split(", ")
+    machine = parts[0].split(" (")[0] if parts[-1] == "no GPU" else parts[-1]
+    return (
+        f"recorded run of {about['date']}: {about['pairs']:,} pairs, {about['data']['what']}, "
+        f"R² {about['r2']:.3f}, {minutes:.1f} minutes on {machine}"
+    )

@@ -1,0 +1,198 @@
+"""How much a table of mean ABCs owes to the pairs, to the training and to the split  [Table 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import insdel_paper as paper
+from insdel.comparison import PAPER_METHODS, compare
+from insdel.curves import MODES
+from insdel.errors import UserError
+from insdel.stats import summary
+from insdel_paper.studies.experiments import Experiment, prepare
+
+SPLITS, TRAININGS = 6, 4
+METHODS = PAPER_METHODS
+SAMPLES = 120_000  # as many as the paper draws; exact for up to 16 differing features, a few pairs have more than 20
+RUN = ["duplicates", "split", "training"]
+DIFFERENCE = "kernel_shap − integrated_gradients"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One split and one training of the Bangalore experiment; duplicate rows "kept" or "dropped"."""
+
+    split: int
+    training: int
+    duplicates: str = "kept"
+
+    @property
+    def label(self) -> str:
+        """A name for files."""
+        return f"{self.duplicates}_split{self.split}_training{self.training}"
+
+    def prepare(self, source: str = "real", **changes: Any) -> Experiment:
+        """Split the data, fit the network and pick the pairs of this run; changes are for `experiments.prepare`."""
+        seeds: dict[str, Any] = {"split_seed": self.split, "train_seed": self.training}
+        return prepare("bangalore", source=source, drop_duplicates=self.duplicates == "dropped", **seeds, **changes)
+
+    def table(self, experiment: Experiment, checkpoint: Path | None = None, scheduler: Any = None) -> pd.DataFrame:
+        """The rows of `compare` for this run, with the columns duplicates, split and training in front."""
+        x, reference = experiment.pairs.x, experiment.pairs.reference
+        options = {**experiment.options, "kernel_shap": {"samples": SAMPLES}}
+        choice: dict[str, Any] = {"options": options, "checkpoint": checkpoint, "scheduler": scheduler}
+        rows = compare(experiment.model, x, reference, METHODS, score=False, **choice).table
+        rows.insert(0, "duplicates", self.duplicates)
+        rows.insert(1, "split", self.split)
+        rows.insert(2, "training", self.training)
+        return rows
+
+    def ends(self, experiment: Experiment) -> pd.DataFrame:
+        """Who is paired with whom in this run: duplicates, split, training, pair, row, reference_row."""
+        pairs = experiment.pairs
+        known = {"duplicates": self.duplicates, "split": self.split, "training": self.training}
+        ends = {"pair": np.arange(len(pairs)), "row": pairs.index, "reference_row": pairs.reference_index}
+        return pd.DataFrame({**known, **ends})
+
+    def facts(self, experiment: Experiment) -> dict[str, Any]:
+        """How well the network of this run predicts, in how many features its pairs differ, and what they cost."""
+        known = {"duplicates": self.duplicates, "split": self.split, "training": self.training}
+        differing = experiment.pairs.differing
+        evaluations = int((2.0**differing).sum())
+        return {**known, "r2": experiment.r2, "differing": float(differing.mean()), "evaluations": evaluations}
+
+
+def runs(splits: int = SPLITS, trainings: int = TRAININGS) -> list[Run]:
+    """Every training of every split, and half of the trainings again without duplicate rows."""
+    remaining = [Run(split, training) for split in range(splits) for training in range(trainings)]
+    half = max(1, trainings // 2)
+    return remaining + [Run(split, training, "dropped") for split in range(splits) for training in range(half)]
+
+
+def run_means(
+    table: pd.DataFrame, pairs: pd.DataFrame | None = None, value: str = "abc_per_feature"
+) -> pd.DataFrame:
+    """Mean and standard error of every method, and of Kernel SHAP − IG, in every run and mode.
+
+    Parameters
+    ----------
+    table : rows of `compare` with the columns duplicates, split, training in front
+    pairs : who is paired with whom in every run: duplicates, split, training, pair, row, reference_row; without it
+        standard errors are naive
+
+    Returns
+    -------
+    DataFrame: duplicates, split, training, mode, method, mean, se; modes and methods as the paper lists them
+    """
+    known = {} if pairs is None else dict(list(pairs.groupby(RUN)))
+    parts = [
+        summary(rows, known.get(run), [("kernel_shap", "integrated_gradients")], value=value, bootstrap=0).assign(
+            **dict(zip(RUN, run, strict=True))
+        )
+        for run, rows in table.astype({"method": str, "mode": str}).groupby(RUN, sort=False)
+    ]
+    result = pd.concat(parts, ignore_index=True)[[*RUN, "mode", "method", "mean", "se"]]
+    places = {name: place for place, name in enumerate([*MODES, *METHODS, DIFFERENCE])}
+    order = result[["mode", "method"]].replace(places).infer_objects().sort_values(["mode", "method"], kind="stable")
+    return result.loc[order.index].reset_index(drop=True)
+
+
+def components(means: pd.DataFrame) -> pd.DataFrame:
+    """Where the spread of the means comes from: pairs within a run, training, split.
+
+    With m_st the mean of split s and training t: `training` is the root of the mean over s of the variance
+    of m_st over t; `split` that of Var_s(m̄_s) − training² / T, at least 0; `total` of their sum; `within`
+    is the root mean square of the standard errors that single runs print. The trainings of a split share
+    its held-out rows, so what `within` measures is a part of `split`, not one more term.
+
+    means : from `run_means`, one value of duplicates
+
+    Returns
+    -------
+    DataFrame: mode, method, mean, within, training, split, total, ratio (total / within), runs
+    """
+    rows = []
+    for (mode, method), part in means.groupby(["mode", "method"], sort=False):
+        grid = part.pivot_table(index="split", columns="training", values="mean").to_numpy()
+        rows.append({"mode": mode, "method": method, **_nested(grid), "within": float((part["se"] ** 2).mean() ** 0.5)})
+    table = pd.DataFrame(rows)
+    table["ratio"] = table["total"] / table["within"]
+    return table[["mode", "method", "mean", "within", "training", "split", "total", "ratio", "runs"]]
+
+
+def _nested(grid: np.ndarray) -> dict[str, float]:
+    """Mean and standard deviations of a balanced (splits, trainings) grid with trainings nested in splits."""
+    if min(grid.shape) < 2 or np.isnan(grid).any():
+        raise UserError(
+            f"variance components need at least 2 splits with the same 2 or more trainings each; found a grid "
+            f"of {grid.shape[0]} × {grid.shape[1]} with {int(np.isnan(grid).sum())} gaps. Record more runs."
+        )
+    training = grid.var(axis=1, ddof=1).mean()
+    split = max(0.0, grid.mean(axis=1).var(ddof=1) - training / grid.shape[1])
+    spread = {"training": training**0.5, "split": split**0.5, "total": (training + split) ** 0.5}
+    return {"mean": float(grid.mean()), **{key: float(value) for key, value in spread.items()}, "runs": grid.size}
+
+
+Means = Mapping[tuple[str, str], float]
+CONCLUSIONS: dict[str, Callable[[Means, Means], bool]] = {
+    "Kernel SHAP has the largest insertion ABC": lambda m, se: _best(m, "insertion")[0] == "kernel_shap",
+    "IG is second in insertion": lambda m, se: _best(m, "insertion")[1] == "integrated_gradients",
+    "Kernel SHAP beats IG in insertion by 2 standard errors": (
+        lambda m, se: m["insertion", DIFFERENCE] > 2 * se["insertion", DIFFERENCE]
+    ),
+    "Kernel SHAP, IG and DeepLIFT are the best three in deletion": (
+        lambda m, se: set(_best(m, "deletion")[:3]) == {"kernel_shap", "integrated_gradients", "deeplift"}
+    ),
+    "Kernel SHAP and IG tie in deletion (within 2 standard errors)": (
+        lambda m, se: abs(m["deletion", DIFFERENCE]) <= 2 * se["deletion", DIFFERENCE]
+    ),
+    "Vanilla Grad is worse than random in insertion": (
+        lambda m, se: m["insertion", "vanilla_grad"] < m["insertion", "random"]
+    ),
+    "Vanilla Grad is worse than random in deletion": (
+        lambda m, se: m["deletion", "vanilla_grad"] < m["deletion", "random"]
+    ),
+    "Input × Gradient is between random and LIME in insertion": (
+        lambda m, se: m["insertion", "random"] < m["insertion", "input_x_gradient"] < m["insertion", "lime"]
+    ),
+    "Kernel SHAP's insertion ABC exceeds its deletion ABC": (
+        lambda m, se: m["insertion", "kernel_shap"] > m["deletion", "kernel_shap"]
+    ),
+    "Kernel SHAP's insertion ABC is within 2 printed standard errors of the printed one": lambda m, se: _printed(m),
+}
+
+
+def _printed(means: Means) -> bool:
+    """Whether Kernel SHAP's insertion ABC is what Table 1 prints, by the standard error that it prints."""
+    printed = paper.table("bangalore").set_index(["mode", "method"]).loc[("insertion", "kernel_shap")]
+    return bool(abs(means["insertion", "kernel_shap"] - printed["mean"]) <= 2 * printed["se"])
+
+
+def _best(means: Means, mode: str) -> list[str]:
+    """Methods by falling mean."""
+    result = [key for key in means if key[0] == mode and key[1] in METHODS]
+    return [method for _, method in sorted(result, key=lambda key: -means[key])]
+
+
+def conclusions(means: pd.DataFrame) -> pd.DataFrame:
+    """In how many runs each statement of the paper about its Table 1 holds.
+
+    means : from `run_means`
+
+    Returns
+    -------
+    DataFrame: statement, holds, runs, share
+    """
+    remaining = []
+    for _, part in means.groupby(RUN):
+        keyed = part.set_index(["mode", "method"])
+        remaining.append((keyed["mean"].to_dict(), keyed["se"].to_dict()))
+    counts = {statement: sum(check(*run) for run in remaining) for statement, check in CONCLUSIONS.items()}
+    table = pd.DataFrame({"statement": list(counts), "holds": list(counts.values()), "runs": len(remaining)})
+    return table.assign(share=table["holds"] / table["runs"])

@@ -1,0 +1,309 @@
+"""Explanations that users bring, on the objects that they have: what could go wrong in silence is right, or refused."""
+
+from functools import partial
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import insdel
+from insdel.frames import encode
+
+
+def table(rows=240, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "size": rng.normal(size=rows),
+            "age": rng.normal(size=rows),
+            "town": pd.Categorical(rng.choice(["north", "south", "west"], rows)),
+            "branch": pd.Categorical(rng.choice([100, 200, 300], rows)),
+            "rooms": rng.integers(1, 6, rows),
+            "gap": np.where(rng.random(rows) < 0.2, np.nan, rng.normal(size=rows)),
+        },
+        index=np.arange(rows) + 1000,
+    )
+    effect = frame["town"].map({"north": 2.0, "south": 0.0, "west": -1.0}).astype(float)
+    branch = frame["branch"].map({100: 0.0, 200: 3.0, 300: -3.0}).astype(float)
+    return frame, frame["size"] * frame["age"] + effect + branch + 0.5 * frame["rooms"] + frame["gap"].fillna(1)
+
+
+FRAME, TARGET = table()
+PIPE = make_pipeline(
+    make_column_transformer((OneHotEncoder(), ["town", "branch"]), remainder="passthrough"),
+    HistGradientBoostingRegressor(max_iter=30),
+).fit(FRAME, TARGET)
+X, R = FRAME.iloc[:20], FRAME.iloc[20:40]
+NUMBERS = FRAME[["size", "age", "rooms"]]
+BOOSTED = GradientBoostingRegressor(n_estimators=20, random_state=0).fit(NUMBERS, TARGET)
+
+
+def by_hand(f, x, reference):
+    """Kernel SHAP and its insertion areas with loops over data frames: nothing of the library but sums."""
+    n, areas, shapley = x.shape[1], [], []
+    for k in range(len(x)):
+        rows = pd.concat([x.iloc[[k]]] * 2**n, ignore_index=True)
+        for j, column in enumerate(x.columns):
+            taken = [S for S in range(2**n) if S >> j & 1]
+            kept = rows[column].astype(object)
+            kept.iloc[taken] = reference[column].iloc[k]
+            rows[column] = kept.astype(x[column].dtype)
+        values = f(rows)
+        lattice = insdel.Lattice(values, tuple(range(n)), n)
+        shapley.append(lattice.shapley())
+        areas.append(float(lattice.abc(insdel.order(shapley[-1]))))
+    return np.array(shapley), np.array(areas)
+
+
+def areas(comparison, method, mode="insertion"):
+    rows = comparison.table.query("method == @method and mode == @mode")
+    return rows.set_index("pair")["abc"].to_numpy()
+
+
+def test_a_pipeline_gets_the_data_frame_with_categories_of_text_and_numbers_and_gaps():
+    values, expected = by_hand(PIPE.predict, X, R)
+    assert np.allclose(insdel.explain("kernel_shap", PIPE.predict, X, R), values)
+    c = insdel.compare(PIPE.predict, X, R, ["kernel_shap"], progress=False)
+    assert np.allclose(areas(c, "kernel_shap"), expected) and c.table["row"].iloc[0] == 1000
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_integer_categories_stay_categories(library):
+    module = pytest.importorskip(library)
+    options = {"enable_categorical": True} if library == "xgboost" else {"verbose": -1}
+    kind = module.XGBRegressor if library == "xgboost" else module.LGBMRegressor
+    model = kind(n_estimators=20, **options).fit(FRAME, TARGET)
+    c = insdel.compare(model.predict, X, R, ["kernel_shap"], progress=False)
+    assert np.allclose(areas(c, "kernel_shap"), by_hand(model.predict, X, R)[1], atol=1e-4)
+
+
+def test_default_methods_fit_a_model_without_gradients(capsys):
+    c = insdel.compare(BOOSTED.predict, NUMBERS.iloc[:4], NUMBERS.iloc[4:8])
+    assert set(c.table["method"]) == {"kernel_shap", "two_sided", "lime", "occlusion", "random"}
+    assert "no methods named, so kernel_shap, two_sided" in "".join(capsys.readouterr())
+
+
+def as_explanation(values, base, names):
+    shap = pytest.importorskip("shap")
+    return shap.Explanation(values=values, base_values=base, feature_names=list(names))
+
+
+@pytest.mark.parametrize("kind", ["explanation", "array", "frame", "shuffled", "dictionary of one ranking", "function"])
+def test_attributions_of_every_kind_are_matched(kind):
+    x, reference = NUMBERS.iloc[:10], NUMBERS.iloc[10:20]
+    f = BOOSTED.predict
+    change = insdel.explain("kernel_shap", f, x, reference)
+    frame = pd.DataFrame(-change, index=x.index, columns=x.columns)
+    mine = {
+        "explanation": lambda: as_explanation(-change, f(reference), x.columns),
+        "array": lambda: insdel.attributions(-change, sign="shap"),
+        "frame": lambda: insdel.attributions(frame, sign="shap"),
+        "shuffled": lambda: insdel.attributions(frame[["rooms", "size", "age"]].iloc[::-1], sign="shap"),
+        "dictionary of one ranking": lambda: insdel.attributions(dict(zip(x.columns[::-1], change[0, ::-1], strict=True)), sign="change"),
+        "function": lambda: lambda f, x, r: insdel.explain("kernel_shap", f, x, r),
+    }[kind]()
+    c = insdel.compare(f, x, reference, {"mine": mine, "ours": "kernel_shap"}, progress=False)
+    if kind == "dictionary of one ranking":
+        walks = insdel.curve(f, x, reference, insdel.order(change[0]))
+        assert np.allclose(areas(c, "mine"), insdel.abc(walks))
+    else:
+        assert np.allclose(areas(c, "mine"), areas(c, "ours"))
+        assert np.allclose(areas(c, "mine", "deletion"), areas(c, "ours", "deletion"))
+
+
+def test_unsigned_importances_take_the_largest_first_in_both_tests():
+    x, reference, f = NUMBERS.iloc[:10], NUMBERS.iloc[10:20], BOOSTED.predict
+    gain = insdel.attributions(BOOSTED.feature_importances_, ranking="absolute")
+    c = insdel.compare(f, x, reference, {"gain": gain}, progress=False)
+    walks = insdel.curve(f, x, reference, np.argsort(-BOOSTED.feature_importances_, kind="stable"))
+    assert np.allclose(areas(c, "gain"), insdel.abc(walks))
+    assert np.allclose(areas(c, "gain", "deletion"), insdel.abc(walks, "deletion"))
+
+
+@pytest.mark.parametrize("bare", [np.zeros((10, 3)), [[0.0] * 3] * 10, NUMBERS.iloc[:10], torch.zeros(10, 3)])
+def test_a_bare_array_is_refused_with_both_signs_named(bare):
+    with pytest.raises(insdel.UserError, match='(?s)insdel.attributions.*sign="shap".*sign="change"'):
+        insdel.compare(BOOSTED.predict, NUMBERS.iloc[:10], NUMBERS.iloc[10:20], {"mine": bare})
+    with pytest.raises(insdel.UserError, match="attributions need a sign"):
+        insdel.attributions(bare)
+
+
+def test_the_wrong_sign_is_noticed_by_sums_and_by_chance():
+    x, reference, f = NUMBERS.iloc[:10], NUMBERS.iloc[10:20], BOOSTED.predict
+    change = insdel.explain("kernel_shap", f, x, reference)
+    with pytest.warns(UserWarning, match="mine: the attributions add up to f\\(x\\) − f\\(x′\\), the opposite"):
+        insdel.compare(f, x, reference, {"mine": insdel.attributions(change, sign="shap")}, progress=False)
+    ranks = change.argsort(axis=1).argsort(axis=1).astype(float)
+    with pytest.warns(UserWarning, match="clearly below chance"):
+        insdel.compare(f, x, reference, {"mine": insdel.attributions(-ranks, sign="change")}, progress=False)
+
+
+def test_an_explanation_against_another_reference_is_noticed_with_both_numbers():
+    x, reference, f = NUMBERS.iloc[:10], NUMBERS.iloc[10:20], BOOSTED.predict
+    values = -insdel.explain("kernel_shap", f, x, background=NUMBERS)
+    other = as_explanation(values, np.full(10, f(NUMBERS).mean()), x.columns)
+    with pytest.warns(UserWarning, match=r"different references. The explanation starts from .* but f\(x′\) is"):
+        insdel.compare(f, x, reference, {"shap": other}, progress=False)
+
+
+def test_shap_values_of_a_tree_score_like_our_own_against_the_same_background():
+    shap = pytest.importorskip("shap")
+    background = NUMBERS.iloc[100:120]
+    explanation = shap.TreeExplainer(BOOSTED, background, feature_perturbation="interventional")(NUMBERS.iloc[:8])
+    c = insdel.compare(BOOSTED.predict, NUMBERS.iloc[:8], background=background,
+                       methods={"TreeSHAP": explanation, "ours": "kernel_shap"}, progress=False)  # fmt: skip
+    scores = c.summary(bootstrap=0).set_index(["method", "mode"])["score"]
+    assert np.allclose(scores["TreeSHAP"], scores["ours"], atol=0.02)
+
+
+@pytest.mark.parametrize("wrap", [lambda m: m.predict, lambda m: lambda z: m.predict(z), lambda m: partial(m.predict)])
+def test_columns_in_another_order_give_the_same_areas(wrap):
+    f = wrap(BOOSTED)
+    c = [insdel.compare(f, NUMBERS.iloc[:10][names], NUMBERS.iloc[10:20], ["kernel_shap"], progress=False)
+         for names in (["size", "age", "rooms"], ["rooms", "size", "age"])]  # fmt: skip
+    assert np.allclose(*(areas(part, "kernel_shap") for part in c))
+
+
+def test_groups_are_single_steps_everywhere():
+    groups = {"place": ["town", "branch"]}
+    x, reference = X.iloc[0], R.iloc[0]
+    curve = insdel.curve(PIPE.predict, X.iloc[[0]], R.iloc[[0]], [2, 0, 1, 3, 4], groups)[0]
+    middle = X.iloc[[0]].copy()
+    middle["town"], middle["branch"] = R["town"].iloc[[0]].to_numpy(), R["branch"].iloc[[0]].to_numpy()
+    assert curve[1] == pytest.approx(PIPE.predict(middle.astype(X.dtypes.to_dict()))[0]) and len(curve) == 6
+    lattice = next(insdel.lattices(PIPE.predict, X.iloc[[0]], R.iloc[[0]], groups=groups))
+    assert lattice.n == 5 and np.isclose(lattice.shapley().sum(), lattice.values[-1] - lattice.values[0])
+    c = insdel.compare(PIPE.predict, X, R, ["kernel_shap", "best"], groups=groups, progress=False)
+    columns = insdel.explain("kernel_shap", PIPE.predict, X, R)
+    summed = {"summed": insdel.attributions(columns, sign="change"), "best": "best"}
+    d = insdel.compare(PIPE.predict, X, R, summed, groups=groups, progress=False)
+    assert c.pairs.names == ["size", "age", "place", "rooms", "gap"]
+    assert (areas(c, "best") >= areas(d, "summed") - 1e-9).all() and x.shape == reference.shape
+    with pytest.raises(insdel.UserError, match="'nowhere' is none of size"):
+        insdel.compare(PIPE.predict, X, R, groups={"g": ["nowhere"]})
+    with pytest.raises(insdel.UserError, match="a column in one group only; found 'town' twice"):
+        insdel.compare(PIPE.predict, X, R, groups={"g": ["town"], "h": ["town"]})
+
+
+def test_gradients_are_summed_over_groups_and_averaged_over_a_background():
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)).double()
+    rng = np.random.default_rng(0)
+    x, rows = rng.normal(size=(3, 4)), rng.normal(size=(5, 4))
+    each = np.mean([insdel.explain("integrated_gradients", net, x, row) for row in rows], axis=0)
+    grouped = insdel.explain("integrated_gradients", net, x, background=rows, groups=[[0, 2]])
+    assert np.allclose(grouped, np.stack([each[:, 0] + each[:, 2], each[:, 1], each[:, 3]], axis=1))
+
+
+def test_a_background_averages_the_lattices_of_its_rows():
+    rows = NUMBERS.iloc[50:57]
+    lattice = next(insdel.lattices(BOOSTED.predict, NUMBERS.iloc[[0]], background=rows))
+    each = [next(insdel.lattices(BOOSTED.predict, NUMBERS.iloc[[0]], rows.iloc[[k]])) for k in range(7)]
+    mean = np.mean([part.shapley() for part in each], axis=0)
+    assert np.allclose(lattice.shapley(), mean) and lattice.players == (0, 1, 2)
+    with pytest.raises(insdel.UserError, match="pass them as background"):
+        insdel.compare(BOOSTED.predict, NUMBERS.iloc[:3], rows)
+    with pytest.raises(insdel.UserError, match="and not both"):
+        insdel.compare(BOOSTED.predict, NUMBERS.iloc[:3], rows.iloc[0], background=rows)
+
+
+def test_classes_of_a_classifier():
+    labels = pd.qcut(TARGET, 3, labels=False)
+    classifier = RandomForestClassifier(15, random_state=0).fit(NUMBERS, labels)
+    x, reference = NUMBERS.iloc[:12], NUMBERS.iloc[12:24]
+    predicted = classifier.predict_proba(x).argmax(axis=1)
+    c = insdel.compare(insdel.proba(classifier, "predicted"), x, reference, ["kernel_shap"], progress=False)
+    for k in range(3):
+        one = insdel.compare(insdel.proba(classifier, k), x, reference, ["kernel_shap"], progress=False)
+        assert np.allclose(areas(c, "kernel_shap")[predicted == k], areas(one, "kernel_shap")[predicted == k])
+    stacked = np.stack([-insdel.explain("kernel_shap", insdel.proba(classifier, k), x, reference) for k in range(3)], axis=2)
+    many = as_explanation(stacked, classifier.predict_proba(reference), x.columns)
+    picked = insdel.compare(insdel.proba(classifier, "predicted"), x, reference, {"shap": many}, progress=False)
+    assert np.allclose(areas(picked, "shap"), areas(c, "kernel_shap"))
+    with pytest.raises(insdel.UserError, match="k must be a class from 0 to 2"):
+        insdel.proba(classifier, 3)
+    with pytest.raises(insdel.UserError, match="insdel.proba"):
+        insdel.compare(lambda z: classifier.predict_proba(z)[:, 0], x, reference, {"shap": many}, progress=False)
+
+
+def test_the_score_is_0_for_chance_and_1_for_the_best_and_marked_where_a_search_found_it():
+    x, reference, f = NUMBERS.iloc[:10], NUMBERS.iloc[10:20], BOOSTED.predict
+    c = insdel.compare(f, x, reference, ["best", "expected", "kernel_shap"], progress=False)
+    scores = c.table.pivot_table(index=["pair", "mode"], columns="method", values="score")
+    assert np.allclose(scores["best"], 1) and np.allclose(scores["expected"], 0)
+    assert set(c.summary(bootstrap=0)["best_is"]) == {"exact"}
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=24)
+    far = insdel.compare(lambda z: z @ weights, rng.normal(size=(2, 24)), rng.normal(size=(2, 24)), ["two_sided"], progress=False)
+    assert set(far.summary(bootstrap=0)["best_is"]) <= {"search", "exact"}
+    assert np.allclose(far.table["score"], 1)  # additive: this order is the best
+    flat = insdel.compare(lambda z: z[:, 0] * 0.0, rng.normal(size=(2, 3)), rng.normal(size=(2, 3)), ["two_sided"], progress=False)
+    assert flat.table["score"].isna().all() and flat.summary(bootstrap=0)["score"].isna().all()
+
+
+def test_a_difference_is_tested_by_shared_points():
+    x, reference, f = NUMBERS.iloc[:30], NUMBERS.iloc[30:60], BOOSTED.predict
+    c = insdel.compare(f, x, reference, ["kernel_shap", "random"], progress=False)
+    test = c.test("kernel_shap", "random")
+    gap = areas(c, "kernel_shap") - areas(c, "random")
+    row = test.query("mode == 'insertion'").iloc[0]
+    assert row["mean"] == pytest.approx(gap.mean()) and row["low"] < row["mean"] < row["high"]
+    assert row["se"] == pytest.approx(insdel.stats.standard_error(gap, np.arange(30), np.arange(30, 60)))
+    assert (test["p_holm"] >= test["p"]).all() and (test["p"] < 0.05).all()
+    fixed = insdel.compare(f, x, reference.iloc[0], ["kernel_shap"], progress=False)
+    assert (fixed.points["reference_row"] == -1).all()
+    for call in (lambda: c.test("kernel_shap", "lime"), lambda: c.summary(differences=[("kernel_shap", "lmie")])):
+        with pytest.raises(insdel.UserError, match="found 'l"):
+            call()
+
+
+def test_plots_and_report_show_names_and_stand_alone(tmp_path):
+    c = insdel.compare(PIPE.predict, X, R, {"KS": "kernel_shap", "<mine>": "two_sided"}, progress=False)
+    labels = [text.get_text() for text in c.plot().get_yticklabels()]
+    assert labels == ["KS", "<mine>"]
+    walk = c.plot_walk(1003)
+    assert any(name in walk.get_legend().get_texts()[1].get_text() for name in FRAME.columns)
+    with pytest.raises(insdel.UserError, match="row must be one of x's rows"):
+        c.plot_walk(5)
+    plt.close("all")
+    page = c.report(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 4 and "http" not in page.replace("http://www.w3.org", "") and "<mine>" not in page
+    assert "&lt;mine&gt;" in page and "ranks best" in page
+    with pytest.raises(insdel.UserError, match="a report is an HTML page"):
+        c.report(tmp_path / "r.pdf")
+
+
+def test_frames_come_back_as_they_were():
+    frame = FRAME.assign(day=pd.Timestamp("2020-01-01"), text="a", big=2**60 + 1, flag=True, small=np.float32(0.1))
+    frame["text"] = frame["text"].where(np.arange(len(frame)) % 2 == 0, None)
+    frame["whole"] = pd.array([1, None] * (len(frame) // 2), dtype="Int64")
+    columns, [numbers] = encode(frame)
+    back = columns.frame(numbers)
+    pd.testing.assert_frame_equal(back.fillna({"text": "-"}), frame.fillna({"text": "-"}).reset_index(drop=True))
+    with pytest.raises(insdel.UserError, match="needs the same categories"):
+        encode(frame[["town"]], frame[["town"]].assign(town=pd.Categorical(["east"] * len(frame))))
+
+
+def test_many_features_of_a_tree_ensemble_are_graded_in_closed_form():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 24)), columns=[f"c{k}" for k in range(24)])
+    target = frame["c0"] * frame["c1"] + frame["c2"] - np.abs(frame["c3"])
+    model = HistGradientBoostingRegressor(max_iter=25, max_depth=4).fit(frame, target)
+    x, reference = frame.iloc[:4], frame.iloc[4:8]
+    calls = []
+    f = model.predict
+    c = insdel.compare(f, x, reference, ["kernel_shap", "two_sided", "expected", "best"], progress=False)
+    shapley = np.stack([game.shapley() for game in insdel.Trees.of(model).games(x, reference)])
+    walks = insdel.curve(f, x, reference, insdel.order(shapley))
+    assert np.allclose(areas(c, "kernel_shap"), insdel.abc(walks), atol=1e-6)
+    sampled = insdel.compare(lambda z: (calls.append(len(z)), f(z))[1], x, reference, ["two_sided"], progress=False)
+    assert np.allclose(areas(c, "two_sided"), areas(sampled, "two_sided"), atol=1e-6) and sum(calls) > 1000
+    found = c.scale.merge(sampled.scale, on=["pair", "mode"], suffixes=("", "_sampled"))
+    assert np.allclose(found["expected"], found["expected_sampled"], atol=0.25 * found["best"].max())
+    assert (found["best"] >= found["best_sampled"] - 1e-6).all()  # the search on leaves is no worse than the beam
+    assert np.allclose(c.table.query("method == 'expected'")["score"], 0)
