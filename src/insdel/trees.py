@@ -1,0 +1,883 @@
+"""A tree ensemble as a game in closed form: everything exact, at any number of features.
+
+For a pair (x, x′) a leaf is reached by the hybrids S with A ⊆ S and B ∩ S = ∅: A holds the features at whose splits
+only x′ goes towards the leaf, B those at which only x does. So v(S) = c + Σ w [A ⊆ S] [B ∩ S = ∅] over the leaves, and
+from the leaves alone follow Shapley values, the curve of every order, mean and variance over all orders, and the best
+order: by dynamic programming for few features, by local search with an upper bound for many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from time import monotonic
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment, linprog
+from scipy.special import binom
+
+from insdel.errors import UserError, UserTypeError, whole
+from insdel.seeds import check_seed
+from insdel.tree_models import Ensemble, read
+
+MODES = ("insertion", "deletion", "both")
+MAX_FEATURES = 20  # players whose 2ᵈ values are tabulated
+EXACT = 16  # players up to which the best order is found by dynamic programming
+KICKS = 20  # restarts of the local search
+TABLE = 2**25  # entries of the table of integrals behind the variance: 256 MiB
+GROUPED = 30  # leaves up to which trees are joined before their upper bound is taken
+
+
+class Moments(NamedTuple):
+    """Mean and standard deviation of the ABC over all n! orders."""
+
+    mean: float
+    sd: float
+
+
+class BestOrder(NamedTuple):
+    """An order (n,), its ABC, an upper bound of the ABC of every order, and whether `order` is known to be the best."""
+
+    order: np.ndarray
+    area: float
+    bound: float
+    exact: bool
+
+
+class Leaves(NamedTuple):
+    """Leaves of pairs' games: pair, tree and weight (L,), and A and B as bits of (L, words) integers."""
+
+    pair: np.ndarray
+    tree: np.ndarray
+    w: np.ndarray
+    A: np.ndarray
+    B: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """A fitted tree ensemble whose raw predictions are games in closed form; see `Trees.of`."""
+
+    ensemble: Ensemble
+
+    @classmethod
+    def of(cls, model: Any, output: int = 0) -> Trees:
+        """Read a fitted model of scikit-learn, XGBoost, LightGBM or CatBoost, and check it against its predictions.
+
+        The games are about raw margins; for trees and forests of scikit-learn about the prediction or, of
+        classifiers, about the probability of class `output`.
+        """
+        return cls(read(model, whole("output", output)))
+
+    def game(self, x: Any, reference: Any, groups: Any = None) -> TreeGame:
+        """The game of one pair of (n,) points, arrays or rows of frames, with the methods of a Lattice.
+
+        groups : {name: features} or lists of features that change together; a group is one step of every order,
+            in the place of its first feature
+        """
+        first, second = self._rows(x), self._rows(reference)
+        if len(first) != 1 or len(second) != 1:
+            raise UserError("game takes one pair of (n,) points. Use games for many pairs.")
+        return next(self.games(first, second, groups))
+
+    def games(self, X: Any, R: Any, groups: Any = None, chunk: int | None = None) -> Iterator[TreeGame]:
+        """Yield the game of each pair of rows of X and R, (pairs, n) each; pairs are worked on together in chunks."""
+        x, r = self._rows(X), self._rows(R)
+        if isinstance(x, pd.DataFrame) != isinstance(r, pd.DataFrame):
+            x, r = (z if isinstance(z, pd.DataFrame) else pd.DataFrame(z, columns=list(self.columns)) for z in (x, r))
+        if len(x) != len(r) and 1 not in (len(x), len(r)):
+            raise UserError(f"X has {len(x)} rows and R has {len(r)}: give one reference for each row, or one for all.")
+        if chunk is not None and whole("chunk", chunk) < 1:
+            raise UserError(f"chunk must be at least 1, but it is {chunk}.")
+        step = _steps(groups, self.ensemble.n, self.columns)
+        size = chunk or int(np.clip(2**21 // max(len(self.ensemble.feature), 1), 1, 1024))
+        count = max(len(x), len(r)) if min(len(x), len(r)) else 0
+        for start in range(0, count, size):
+            rows = np.arange(start, min(start + size, count))
+            yield from self._chunk(_take(x, rows % len(x)), _take(r, rows % len(r)), step)
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """Names of the features, or their numbers where the model knows no names."""
+        return self.ensemble.names or tuple(range(self.ensemble.n))
+
+    def _rows(self, points: Any) -> Any:
+        """Points as an (m, n) array, or as a frame with the model's columns in its order."""
+        n, names = self.ensemble.n, [str(name) for name in self.ensemble.names or ()]
+        if isinstance(points, pd.Series):
+            points = pd.DataFrame({name: [value] for name, value in points.items()})
+        if isinstance(points, pd.DataFrame):
+            found = {str(column).replace(" ", "_"): column for column in points.columns}  # LightGBM stores no spaces
+            found |= {str(column): column for column in points.columns}
+            absent = [name for name in names if name not in found]
+            if names and not absent:
+                return points[[found[name] for name in names]]
+            if names and not self.ensemble.default_names:
+                raise UserError(f"the model needs the columns {absent}, which the data frame does not have.")
+            points = points.to_numpy()
+        array = np.asarray(points)
+        array = array[None] if array.ndim == 1 else array
+        if array.ndim != 2 or array.shape[1] != n:
+            raise UserError(f"points must have shape ({n},) or (pairs, {n}), but found {np.shape(points)}.")
+        return array
+
+    def _chunk(self, x: Any, r: Any, step: np.ndarray) -> Iterator[TreeGame]:
+        """Yield the games of the rows of x and r, after a check against the model's own predictions."""
+        e, m, n = self.ensemble, len(x), int(step.max(initial=-1)) + 1
+        codes_x, codes_r = e.encode(x), e.encode(r)
+        leaves = _merge(_pair_leaves(e, codes_x, codes_r, step, n), m)
+        differ = np.zeros((m, n), dtype=bool)
+        for j in range(e.n):  # NaN equals NaN
+            same = (codes_x[:, j] == codes_r[:, j]) | (np.isnan(codes_x[:, j]) & np.isnan(codes_r[:, j]))
+            differ[:, step[j]] |= ~same
+        constant = ~(leaves.A.any(axis=1) | leaves.B.any(axis=1))
+        c = e.base + np.bincount(leaves.pair[constant], leaves.w[constant], m)
+        leaves = Leaves(*(part[~constant] for part in leaves))
+        self._check(x, r, leaves, c, step, n)
+        ends = np.searchsorted(leaves.pair, np.arange(m + 1))
+        for p, (start, stop) in enumerate(pairwise(ends)):
+            own, source = slice(start, stop), (e, codes_x[p : p + 1], codes_r[p : p + 1], step)
+            players = tuple(np.flatnonzero(differ[p]).tolist())
+            yield TreeGame(float(c[p]), leaves.w[own], leaves.A[own], leaves.B[own], players, n, source)
+
+    def _check(self, x: Any, r: Any, leaves: Leaves, c: np.ndarray, step: np.ndarray, n: int) -> None:
+        """Compare the games with the model at x, x′ and two random hybrids of each pair."""
+        m, e = len(x), self.ensemble
+        masks = np.random.default_rng(0).random((4, m, n)) < 0.5
+        masks[0], masks[1] = False, True
+        words = _pack(masks.reshape(4 * m, n)).reshape(4, m, -1)
+        values = []
+        for subset in words:
+            inside = subset[leaves.pair]
+            on = ~((leaves.A & ~inside) | (leaves.B & inside)).any(axis=1)
+            values.append(c + np.bincount(leaves.pair[on], leaves.w[on], m))
+        hybrids = _hybrids(x, r, masks[:, :, step].reshape(4 * m, e.n))
+        e.check(np.concatenate(values), e.sums(e.encode(hybrids))[1], e.predict(hybrids))
+
+
+def _take(rows: Any, index: np.ndarray) -> Any:
+    return rows.iloc[index] if isinstance(rows, pd.DataFrame) else rows[index]
+
+
+def _hybrids(x: Any, r: Any, masks: np.ndarray) -> Any:
+    """Rows with the reference's values where `masks` is set; (k·m, n), row i belongs to pair i modulo m."""
+    pair = np.arange(len(masks)) % len(x)
+    if not isinstance(x, pd.DataFrame):
+        return np.where(masks, r[pair], x[pair])
+    both, index = pd.concat([x, r], ignore_index=True), pair[:, None] + len(x) * masks
+    return pd.DataFrame({name: both[name].array[index[:, j]] for j, name in enumerate(both.columns)})
+
+
+def _steps(groups: Any, n: int, columns: Sequence[Any]) -> np.ndarray:
+    """The step of every order at which each feature changes, (n,): its group's place, counted by first features."""
+    first = np.arange(n)
+    lists = list(groups.values()) if isinstance(groups, Mapping) else list(groups or [])
+    number = {name: j for j, name in enumerate(columns)} | {j: j for j in range(n)}
+    seen: set[int] = set()
+    for members in lists:
+        unknown = [name for name in members if name not in number]
+        if unknown:
+            raise UserError(f"groups must hold features of the model, but {unknown} are none.")
+        own = [number[name] for name in members]
+        if seen & set(own) or len(set(own)) < len(own):
+            raise UserError(f"every feature may be in one group only, but the group {list(members)} repeats some.")
+        seen |= set(own)
+        first[own] = min(own, default=0)
+    return np.unique(first, return_inverse=True)[1].astype(np.int64)
+
+
+def _pack(masks: np.ndarray) -> np.ndarray:
+    """Boolean masks as bits of integers, (m, n) → (m, words) uint64."""
+    words = max(1, -(-masks.shape[1] // 64))
+    full = np.zeros((len(masks), 64 * words), dtype=bool)
+    full[:, : masks.shape[1]] = masks
+    return np.packbits(full, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def _unpack(words: np.ndarray, n: int) -> np.ndarray:
+    """Bits of integers as booleans, (L, words) → (L, n)."""
+    bits = np.unpackbits(np.ascontiguousarray(words, dtype="<u8").view(np.uint8), axis=1, bitorder="little")
+    return bits[:, :n].astype(bool)
+
+
+def _pair_leaves(e: Ensemble, x: np.ndarray, r: np.ndarray, step: np.ndarray, n: int) -> Leaves:
+    """All leaves that hybrids of each pair reach, level by level for all trees of all pairs together."""
+    left_x, left_r = e.goes_left(x).astype(np.int8), e.goes_left(r).astype(np.int8)
+    rank = np.zeros(len(e.feature), dtype=np.int64)
+    rank[e.internal] = np.arange(len(e.internal))
+    m, words = len(x), max(1, -(-n // 64))
+    pair: np.ndarray = np.repeat(np.arange(m), len(e.roots))
+    tree: np.ndarray = np.tile(np.arange(len(e.roots)), m)
+    A: np.ndarray = np.zeros((len(pair), words), dtype=np.uint64)
+    node, B, done = e.roots[tree], A.copy(), []
+    while len(node):
+        leaf = e.feature[node] < 0
+        done.append(Leaves(pair[leaf], tree[leaf], e.value[node[leaf]], A[leaf], B[leaf]))
+        pair, tree, node, A, B = (part[~leaf] for part in (pair, tree, node, A, B))
+        place, rows = step[e.feature[node]], np.arange(len(node))
+        word, bit = place >> 6, np.uint64(1) << (place & 63).astype(np.uint64)
+        by_x, by_r = left_x[pair, rank[node]], left_r[pair, rank[node]]
+        split = by_x != by_r
+        in_A, in_B = ((M[rows, word] & bit) != 0 for M in (A, B))
+        to_x, to_r = np.flatnonzero(~split | ~in_A), np.flatnonzero(split & ~in_B)
+        new_A, new_B = A[to_r], B[to_x]
+        new_A[np.arange(len(to_r)), word[to_r]] |= bit[to_r]
+        new_B[np.arange(len(to_x)), word[to_x]] |= np.where(split[to_x], bit[to_x], np.uint64(0))
+        both = np.r_[to_x, to_r]
+        node = np.r_[e.children[by_x[to_x], node[to_x]], e.children[by_r[to_r], node[to_r]]]
+        pair, tree, A, B = pair[both], tree[both], np.concatenate([A[to_x], new_A]), np.concatenate([new_B, B[to_r]])
+    if not done:
+        return Leaves(pair, tree, np.zeros(0), A, B)
+    return Leaves(*(np.concatenate(parts) for parts in zip(*done, strict=True)))
+
+
+def _mixed(h: np.ndarray) -> np.ndarray:
+    """Scramble integers one to one (splitmix64)."""
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))
+
+
+def _merge(leaves: Leaves, pairs: int) -> Leaves:
+    """Add up the weights of equal (A, B) of all trees of a pair; sorted by pair, found by a hash of 64 bits."""
+    h = np.full(len(leaves.w), 0x9E3779B97F4A7C15, dtype=np.uint64)
+    for word in (*leaves.A.T, *leaves.B.T):
+        h = _mixed(h ^ word) + np.uint64(0x9E3779B97F4A7C15)
+    bits = np.uint64(max(1, int(pairs - 1).bit_length()))
+    h = (h >> bits) | (leaves.pair.astype(np.uint64) << (np.uint64(64) - bits))
+    _, first, inverse = np.unique(h, return_index=True, return_inverse=True)
+    w = np.bincount(inverse, leaves.w, len(first))
+    return Leaves(leaves.pair[first], leaves.tree[first], w, leaves.A[first], leaves.B[first])
+
+
+class Members(NamedTuple):
+    """Members of sets, set by set, each set closed by the sentinel n: leaf and player of each, starts of the sets."""
+
+    leaf: np.ndarray
+    player: np.ndarray
+    start: np.ndarray
+
+
+def _members(bits: np.ndarray) -> Members:
+    leaf, player = np.nonzero(np.pad(bits, ((0, 0), (0, 1)), constant_values=True))
+    return Members(leaf, player, np.searchsorted(leaf, np.arange(len(bits))))
+
+
+@dataclass(frozen=True, eq=False)
+class TreeGame:
+    """The game of one pair: v(S) = c + Σ w [A ⊆ S] [B ∩ S = ∅], with the methods of a Lattice.
+
+    c : the value that no hybrid changes
+    w, A, B : (L,) weights and (L, words) bits of the leaves
+    players : the d features (or groups) that differ, in order
+    n : number of all features; the others are unchanged but take their place in every order
+    """
+
+    c: float
+    w: np.ndarray
+    A: np.ndarray
+    B: np.ndarray
+    players: tuple[int, ...]
+    n: int
+    source: tuple[Any, ...] | None = field(default=None, repr=False)
+
+    @property
+    def d(self) -> int:
+        """Number of players."""
+        return len(self.players)
+
+    @cached_property
+    def _bits(self) -> tuple[np.ndarray, np.ndarray]:
+        return _unpack(self.A, self.n), _unpack(self.B, self.n)
+
+    @cached_property
+    def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
+        A, B = self._bits
+        return A.sum(axis=1), B.sum(axis=1)
+
+    @cached_property
+    def active(self) -> np.ndarray:
+        """Players that some leaf depends on, in order; the others can stand anywhere."""
+        A, B = self._bits
+        return np.flatnonzero(A.any(axis=0) | B.any(axis=0))
+
+    @cached_property
+    def _modes(self) -> dict[str, TreeGame]:
+        """The games whose insertion area is the area of each mode.
+
+        Deletion turns the signs. In "both", the reverse order visits the complements, so the leaves (B, A, −w) join.
+        """
+        zero = np.zeros(2 * len(self.w), dtype=np.int64)
+        doubled = _merge(Leaves(zero, zero, np.r_[self.w, -self.w], np.concatenate([self.A, self.B]),
+                                np.concatenate([self.B, self.A])), 1)  # fmt: skip
+        keep = doubled.w != 0
+        both = (0.0, doubled.w[keep], doubled.A[keep], doubled.B[keep])
+        return {
+            "insertion": self,
+            "deletion": TreeGame(-self.c, -self.w, self.A, self.B, self.players, self.n),
+            "both": TreeGame(*both, self.players, self.n),
+        }
+
+    def _in(self, mode: str) -> TreeGame:
+        if mode not in MODES:
+            raise UserError(f"mode must be one of {', '.join(map(repr, MODES))}, but it is {mode!r}.")
+        return self._modes[mode]
+
+    def value(self, masks: Any) -> np.ndarray:
+        """v at subsets, given as booleans over all n features: (n,) → one number, (m, n) → (m,)."""
+        masks = np.asarray(masks, dtype=bool)
+        subsets = _pack(np.atleast_2d(masks))
+        wrong = (((self.A & ~subset) | (self.B & subset)).any(axis=1) for subset in subsets)
+        values = np.array([self.c + self.w[~off].sum() for off in wrong])
+        return values[0] if masks.ndim == 1 else values
+
+    @property
+    def values(self) -> np.ndarray:
+        """v on all subsets of the players, (2ᵈ,), as a Lattice has them."""
+        self._check_size("all values")
+        return _table(self, np.array(self.players, dtype=np.int64))
+
+    def _check_size(self, what: str) -> None:
+        if self.d > MAX_FEATURES:
+            raise UserError(f"{what} of {self.d} players are 2**{self.d} numbers; the limit is 2**{MAX_FEATURES}.")
+
+    def dividends(self, sets: Iterable[Iterable[int]] | None = None) -> np.ndarray:
+        """Interactions Δ_u (Harsanyi dividends) of the given sets of features, (sets,), or of all subsets, (2ᵈ,)."""
+        if sets is None:
+            delta = self.values
+            for k in range(self.d):
+                halves = delta.reshape(-1, 2, 2**k)
+                halves[:, 1] -= halves[:, 0]
+            return delta
+        result = []
+        A, B = self._bits
+        for members in sets:
+            inside = np.zeros(self.n, dtype=bool)
+            inside[list(members)] = True
+            fits = ~(A & ~inside).any(axis=1) & (A | B)[:, inside].all(axis=1)
+            signs = 1.0 - 2.0 * ((B[fits] & inside).sum(axis=1) % 2)
+            result.append(float(self.w[fits] @ signs) + (0.0 if inside.any() else self.c))
+        return np.array(result)
+
+    def shapley(self) -> np.ndarray:
+        """Exact Shapley values of the change from x to x′, (n,); they add up to f(x′) − f(x)."""
+        (a, b), (A, B) = self._sizes, self._bits
+        share = self.w / binom(a + b, a)
+        return (share / np.maximum(a, 1)) @ A - (share / np.maximum(b, 1)) @ B
+
+    def banzhaf(self) -> np.ndarray:
+        """Banzhaf values, (n,): the mean of f(S + j) − f(S) over all subsets S, each counted alike."""
+        (a, b), (A, B) = self._sizes, self._bits
+        share = self.w * 0.5 ** (a + b - 1)
+        return share @ A - share @ B
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        """f(x) and f(x′)."""
+        a, b = self._sizes
+        return self.c + float(self.w[a == 0].sum()), self.c + float(self.w[b == 0].sum())
+
+    def aul(self) -> float:
+        """Area under the straight line from f(x) to f(x′)  [eq. 2]."""
+        return (self.n + 1) / 2 * sum(self._ends)
+
+    def expected_curve(self) -> np.ndarray:
+        """The mean of the curves of all n! orders, (n + 1,): c + Σ w C(n−a−b, k−a) / C(n, k)."""
+        n, k = self.n, np.arange(self.n + 1.0)
+        a, b = self._sizes
+        sizes, inverse = np.unique(a * (n + 1) + b, return_inverse=True)
+        curve = np.full(n + 1, self.c)
+        for size, w in zip(sizes.tolist(), np.bincount(inverse, self.w).tolist(), strict=True):
+            a, b = divmod(size, n + 1)
+            on = np.full(n + 1, w)
+            for i in range(a):  # a product of ratios: binomials of hundreds are too large
+                on *= np.maximum(k - i, 0) / (n - i)
+            for i in range(b):
+                on *= np.maximum(n - k - i, 0) / (n - a - i)
+            curve += on
+        return curve
+
+    def expected_auc(self) -> float:
+        """AUC averaged over all n! orders, (n + 1)(c + Σ w a! b! / (a + b + 1)!)  [Proposition 1]."""
+        return (self.n + 1) * (self.c + float(self.w @ _beta(*self._sizes)))
+
+    def expected_abc(self, mode: str = "insertion") -> float:
+        """ABC averaged over all n! orders; for mode "both" (ABC + ABC′) it is exactly 0."""
+        game = self._in(mode)
+        return 0.0 if mode == "both" else game.expected_auc() - game.aul()
+
+    def moments(self, mode: str = "insertion") -> Moments:
+        """Exact mean and standard deviation of the ABC over all n! orders, from couples of leaves."""
+        return Moments(self.expected_abc(mode), float(np.sqrt(max(_variance(self._in(mode)), 0.0))))
+
+    def curve(self, order: Any) -> np.ndarray:
+        """Curve of an order over all n features, by the leaves; (n,) → (n + 1,) or (m, n) → (m, n + 1)."""
+        orders = self._orders(order)
+        curves = np.concatenate([self._curves(part) for part in self._parts(orders)])
+        return curves[0] if np.ndim(order) == 1 else curves
+
+    def _orders(self, order: Any) -> np.ndarray:
+        orders = np.asarray(order)
+        if orders.dtype.kind not in "iu":
+            raise UserTypeError(f"order must hold feature indices, but its type is {orders.dtype}. Use insdel.order.")
+        if orders.ndim not in (1, 2) or orders.shape[-1] != self.n:
+            raise UserError(f"order must have shape ({self.n},) or (m, {self.n}), but its shape is {orders.shape}.")
+        orders = orders.reshape(-1, self.n).astype(np.int64)
+        if (np.sort(orders, axis=1) != np.arange(self.n)).any():
+            raise UserError(f"order must be a permutation of 0, …, {self.n - 1}: every feature exactly once.")
+        return orders
+
+    def _parts(self, orders: np.ndarray) -> Iterator[np.ndarray]:
+        """Orders in portions whose tables over the leaves' members fit into memory."""
+        size = max(1, 2**22 // max(1, sum(len(m.leaf) for m in self._member_lists)))
+        return (orders[start : start + size] for start in range(0, len(orders), size))
+
+    @cached_property
+    def _member_lists(self) -> tuple[Members, Members]:
+        A, B = self._bits
+        return _members(A), _members(B)
+
+    def _spans(self, orders: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The steps from which and until which each leaf is on, (L, m): last member of A, first of B."""
+        place = np.empty((self.n + 1, len(orders)), dtype=np.int32)
+        np.put_along_axis(place[: self.n], orders.T, np.arange(1, self.n + 1, dtype=np.int32)[:, None], axis=0)
+        A, B = self._member_lists
+        if not len(self.w):
+            return np.zeros((0, len(orders)), np.int32), np.zeros((0, len(orders)), np.int32)
+        place[self.n] = 0
+        on = np.maximum.reduceat(place[A.player], A.start, axis=0)
+        place[self.n] = self.n + 1
+        return on, np.maximum(np.minimum.reduceat(place[B.player], B.start, axis=0), on)
+
+    def _curves(self, orders: np.ndarray) -> np.ndarray:
+        on, off = self._spans(orders)
+        m, width = len(orders), self.n + 2
+        shift, w = np.arange(m) * width, np.repeat(self.w, m)
+        steps = [np.bincount((at + shift).ravel(), w, m * width) for at in (on, off)]
+        return self.c + np.cumsum((steps[0] - steps[1]).reshape(m, width), axis=1)[:, :-1]
+
+    def _areas(self, orders: np.ndarray) -> np.ndarray:
+        """AUC − AUL of each order, (m, n) → (m,)."""
+        areas = []
+        for part in self._parts(orders):
+            on, off = self._spans(part)
+            areas.append(self.w @ (off - on))
+        return np.concatenate(areas) + (self.n + 1) * self.c - self.aul()
+
+    def abc(self, order: Any, mode: str = "insertion") -> Any:
+        """ABC of an order over all n features; (n,) → one number, (m, n) → (m,).
+
+        Mode "both" is ABC + ABC′, where insertion follows the order and deletion its reverse.
+        """
+        areas = self._in(mode)._areas(self._orders(order))
+        return areas[0] if np.ndim(order) == 1 else areas
+
+    def random_abc(self, orders: int, seed: int = 0, mode: str = "insertion") -> np.ndarray:
+        """ABC of that many uniformly random orders, (orders,); the orders are those of Lattice.random_abc."""
+        return self._in(mode)._areas(self._random_orders(orders, seed))
+
+    def random_areas(self, orders: int, seed: int | list[int] = 0) -> dict[str, np.ndarray]:
+        """ABC of uniformly random orders, mode → (orders,); the same orders for all three modes."""
+        drawn = self._random_orders(orders, seed)
+        return {mode: self._in(mode)._areas(drawn) for mode in MODES}
+
+    def _random_orders(self, orders: int, seed: int | list[int]) -> np.ndarray:
+        if whole("orders", orders) < 1:
+            raise UserError(f"orders must be at least 1, but it is {orders}.")
+        check_seed(seed)
+        return np.random.default_rng(seed).permuted(np.tile(np.arange(self.n), (orders, 1)), axis=1)
+
+    def best_order(self, mode: str = "insertion", seconds: float | None = None) -> np.ndarray:
+        """The best order that `search` finds, (n,): the best of all for up to 16 players that matter."""
+        return self.search(mode, seconds=seconds).order
+
+    def search(
+        self,
+        mode: str = "insertion",
+        *,
+        bound: bool = False,
+        seconds: float | None = None,
+        max_exact: int = EXACT,
+        kicks: int = KICKS,
+        seed: int = 0,
+    ) -> BestOrder:
+        """Search for the order with the largest ABC.
+
+        Parameters
+        ----------
+        bound : also compute an upper bound for all orders (else it is infinite unless the order is the best)
+        seconds : stop searching, and stop tightening the bound, after so long (default: no limit, 10 for the bound)
+        max_exact : players up to which dynamic programming finds the best order
+        kicks : restarts of the local search from a disturbed best order
+        """
+        game = self._in(mode)
+        if exact := len(game.active) <= min(max_exact, MAX_FEATURES):
+            order = _dynamic(game)
+        else:
+            order = _linger(game, _local_search(game, kicks, seed, np.inf if seconds is None else seconds))
+        area = float(game._areas(order[None])[0])
+        if exact or not bound:
+            return BestOrder(order, area, area if exact else np.inf, exact)
+        top = max(self._bound(mode, 10.0 if seconds is None else seconds), area)
+        return BestOrder(order, area, top, bool(top - area <= 1e-9 * (abs(area) + abs(top))))
+
+    def _bound(self, mode: str, seconds: float) -> float:
+        """An upper bound of the ABC of all orders."""
+        if self.source is None:
+            raise UserError("a bound needs the trees of the game; build it by Trees.game.")
+        ensemble, x, r, step = self.source
+        leaves = _pair_leaves(ensemble, x, r, step, self.n)
+        game, sign = self._in(mode), -1.0 if mode == "deletion" else 1.0
+        tree, w, A, B = leaves.tree, sign * leaves.w, leaves.A, leaves.B
+        if mode == "both":
+            tree, w = np.r_[tree, tree + len(ensemble.roots)], np.r_[w, -w]
+            A, B = np.concatenate([A, B]), np.concatenate([B, A])
+        keep = (A | B).any(axis=1)
+        A, B = (_unpack(M[keep], self.n)[:, self.active] for M in (A, B))
+        constant = (ensemble.base * sign if mode != "both" else 0.0) + w[~keep].sum()
+        lists = _join_trees(tree[keep], w[keep], A, B)
+        return _certificate(lists, constant, game._ends, len(self.active), self.n, seconds) - game.aul()
+
+
+def _beta(a: Any, b: Any) -> np.ndarray:
+    """a! b! / (a + b + 1)!, the share of its steps that a leaf is on, on average."""
+    return 1 / ((a + b + 1) * binom(a + b, a))
+
+
+@lru_cache(maxsize=8)
+def _double_beta(a: int, b: int) -> np.ndarray:
+    """I[e, f, m, g, l] = ∬ s^e t^f (t − s)^m (1 − s)^g (1 − t)^l over 0 < s < t < 1, for e, f ≤ a, g, l ≤ b, m ≤ both.
+
+    Without f and g it is a Dirichlet integral; t = s + (t − s) and 1 − s = (t − s) + (1 − t) give the rest by sums.
+    """
+    both = min(a, b)
+    e, m, last = np.ogrid[: 2 * a + 1, : both + a + b + 1, : 2 * b + 1]
+    plain = 1 / ((e + m + last + 1) * (e + m + last + 2) * binom(e + m + last, e) * binom(m + last, m))
+    table = np.empty((a + 1, a + 1, both + 1, b + 1, b + 1))
+    for f in range(a + 1):
+        row = plain
+        for g in range(b + 1):
+            table[:, f, :, g] = row[: a + 1, : both + 1, : b + 1]
+            row = row[:, 1:, :-1] + row[:, :-1, 1:]
+        plain = plain[1:, :-1] + plain[:-1, 1:]
+    return table
+
+
+def _variance(game: TreeGame, block: int = 256) -> float:
+    """Variance of the AUC over all n! orders, from the numbers of common features of all couples of leaves.
+
+    A leaf is on for T steps, so the variance is Σ w w′ (E[T T′] − E[T] E[T′]). Where one leaf is on at time s and
+    another at a later time t, A comes before s, A′ before t, B after s and B′ after t: an integral of `_double_beta`.
+    """
+    if not len(game.w):
+        return 0.0
+    n, w, (a, b) = game.n, game.w, game._sizes
+    top = (int(a.max()), int(b.max()))
+    if (top[0] + 1) ** 2 * (min(top) + 1) * (top[1] + 1) ** 2 > TABLE:
+        raise UserError(f"leaves that depend on {top} features are too many for the exact variance. Use random_abc.")
+    late = _double_beta(*top)
+    p, q = np.ogrid[: 2 * top[0] + 1, : 2 * top[1] + 1]
+    beta, mean = _beta(p, q), (n + 1) * _beta(a, b)
+    A, B = (bits[:, game.active].astype(np.float32) for bits in game._bits)
+    total = 0.0
+    for start in range(0, len(w), block):
+        rows = slice(start, start + block)
+        aa, ab, ba, bb = ((P[rows] @ Q.T).astype(np.int64) for P in (A, B) for Q in (A, B))
+        a1, b1 = a[rows, None], b[rows, None]
+        free = ab == 0
+        after = late[a1, np.where(free, a - aa - ba, 0), ba, b1 - ba - bb, b]
+        same = beta[a1 + a - aa, b1 + b - bb]
+        both = 2 * (n + 1) * (n + 2) * np.where(free, after, 0) - (n + 1) * np.where(free & (ba == 0), same, 0)
+        total += float(w[rows] @ (both - mean[rows, None] * mean) @ w)
+    return total
+
+
+def _table(game: TreeGame, players: np.ndarray) -> np.ndarray:
+    """v on all subsets of the players, (2ᵈ,), by zeta transforms.
+
+    A leaf is expanded over its smaller set: Σ over u ⊆ B of (−1)^|u| at A ∪ u, or the same for the complements.
+    """
+    powers = 2 ** np.arange(len(players), dtype=np.int64)
+    A, B = (bits[:, players] @ powers for bits in game._bits)
+    a, b = game._sizes
+    up, down = np.zeros(2 ** len(players)), np.zeros(2 ** len(players))
+    for table, few, inside, outside in ((up, b <= a, A, B), (down, b > a, B, A)):
+        key, rest, w = inside[few], outside[few], game.w[few]
+        while len(key):
+            done = rest == 0
+            table += np.bincount(key[done], w[done], len(table))
+            key, rest, w = key[~done], rest[~done], w[~done]
+            low = rest & -rest
+            key, rest, w = np.r_[key, key | low], np.r_[rest ^ low, rest ^ low], np.r_[w, -w]
+        for k in range(len(players)):
+            halves = table.reshape(-1, 2, 2**k)
+            halves[:, 1] += halves[:, 0]
+    return game.c + up + down[::-1]
+
+
+@lru_cache(maxsize=2)
+def _layers(d: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Subsets by size, from the second largest to the empty one, each with the subsets one step ahead."""
+    subsets = np.arange(2**d, dtype=np.int32)
+    size = sum((subsets >> k & 1 for k in range(d)), np.zeros_like(subsets))
+    layers = []
+    for s in range(d - 1, -1, -1):
+        here = subsets[size == s]
+        ahead = here[:, None] | (1 << np.arange(d, dtype=np.int32))
+        layers.append((here, ahead[ahead != here[:, None]].reshape(len(here), d - s)))
+    return layers
+
+
+def _dynamic(game: TreeGame) -> np.ndarray:
+    """An order with the largest AUC, (n,), by dynamic programming over the subsets of the active players.
+
+    `after` is the largest total of a walk that does not linger any more, `before` of one that still has to.
+    """
+    players = game.active
+    d, idle, values = len(players), game.n - len(players), _table(game, players)
+    after, before = values.copy(), (1 + idle) * values
+    for here, ahead in _layers(d):
+        after[here] = values[here] + after[ahead].max(axis=1)
+        before[here] = np.maximum(values[here] + before[ahead].max(axis=1), idle * values[here] + after[here])
+    walk: list[int] = []
+    subset, totals, lingers = 0, before, 0
+    while True:
+        if totals is before and after[subset] + idle * values[subset] >= before[subset]:
+            totals, lingers = after, len(walk)
+        free = [k for k in range(d) if not subset >> k & 1]
+        if not free:
+            lingers = len(walk) if totals is before else lingers  # rounding hid that it lingers here
+            break
+        walk.append(max(free, key=lambda k: (totals[subset | 1 << k], -k)))
+        subset |= 1 << walk[-1]
+    return _with_idle(game, np.array(walk, dtype=np.int64), lingers)
+
+
+def _with_idle(game: TreeGame, walk: np.ndarray, lingers: int) -> np.ndarray:
+    """The order of all features in which those that change nothing come after so many active ones."""
+    order = game.active[walk]
+    idle = np.setdiff1d(np.arange(game.n), game.active)
+    return np.r_[order[:lingers], idle, order[lingers:]].astype(np.int64)
+
+
+def _linger(game: TreeGame, walk: np.ndarray) -> np.ndarray:
+    """The order of all features whose idle ones come where the curve is highest."""
+    curve = game._curves(_with_idle(game, walk, len(walk))[None])[0]
+    return _with_idle(game, walk, int(curve[: len(walk) + 1].argmax()))
+
+
+class _Moves:
+    """The totals of all orders that differ from one in the place of one feature."""
+
+    def __init__(self, game: TreeGame) -> None:
+        A, B = (bits[:, game.active] for bits in game._bits)
+        self.d, self.idle, self.c, self.w = len(game.active), game.n - len(game.active), game.c, game.w
+        self.A, self.B = _members(A), _members(B)
+        (leaf_A, player_A), (leaf_B, player_B) = np.nonzero(A), np.nonzero(B)
+        self.player, self.cut = np.r_[player_A, player_B], len(leaf_A)
+        self.leaf = np.r_[leaf_A, leaf_B]
+        self.sign = np.r_[self.w[leaf_A], -self.w[leaf_B]]
+
+    def _extremes(self, place: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Last and last but one place of each A, first and second place of each B."""
+        d, (A, B) = self.d, (self.A, self.B)
+        at = np.r_[place, 0][A.player]
+        last = np.maximum.reduceat(at, A.start)
+        last_but_one = np.maximum.reduceat(np.where(at == last[A.leaf], 0, at), A.start)
+        at = np.r_[place, d + 1][B.player]
+        first = np.minimum.reduceat(at, B.start)
+        second = np.minimum.reduceat(np.where(at == first[B.leaf], d + 1, at), B.start)
+        return last, last_but_one, first, second
+
+    def totals(self, order: np.ndarray) -> tuple[np.ndarray, float]:
+        """Total of each order in which one player moves behind k others, (d, d), and of the order itself."""
+        d, place = self.d, np.empty(self.d, dtype=np.int64)
+        place[order] = np.arange(1, d + 1)
+        last, last_but_one, first, second = self._extremes(place)
+        stop = np.maximum(first, last)
+        curve = self.c + np.cumsum(np.bincount(last, self.w, d + 2) - np.bincount(stop, self.w, d + 2))[: d + 1]
+        at, cut = place[self.player], self.cut
+        on, off = last[self.leaf], first[self.leaf]
+        on[:cut] = np.where(at[:cut] == on[:cut], last_but_one[self.leaf[:cut]], on[:cut])
+        off[cut:] = np.where(at[cut:] == off[cut:], second[self.leaf[cut:]], off[cut:])
+        on -= on > at  # places among the others
+        off -= off > at
+        row, size = self.player * (d + 1), d * (d + 1)
+        change = np.bincount(row + on, self.sign, size) - np.bincount(row + np.maximum(on, off), self.sign, size)
+        effect = np.cumsum(change.reshape(d, d + 1), axis=1)[:, :d]  # of the player, behind k others
+        without = np.where(np.arange(d) < place[:, None], curve[:d], curve[1:] - effect)
+        later = np.cumsum(effect[:, ::-1], axis=1)[:, ::-1]
+        totals = without.sum(axis=1, keepdims=True) + without + later
+        if self.idle:
+            rest = np.maximum.accumulate((without + effect)[:, ::-1], axis=1)[:, ::-1]
+            totals += self.idle * np.maximum(np.maximum.accumulate(without, axis=1), rest)
+        return totals, float(curve.sum() + self.idle * curve.max())
+
+
+def _local_search(game: TreeGame, kicks: int, seed: int, seconds: float) -> np.ndarray:
+    """Iterated local search over the active players: the best move of one player until none helps, then a kick."""
+    stop, rng, moves = monotonic() + seconds, np.random.default_rng(seed), _Moves(game)
+    order = np.argsort(-game.shapley()[game.active], kind="stable")
+    best, best_order = -np.inf, order
+    for _ in range(kicks + 1):
+        order, total = _descend(moves, order, stop)
+        if total > best + 1e-12 * abs(best) or best == -np.inf:
+            best, best_order = total, order
+        if monotonic() > stop:
+            break
+        order = best_order
+        for j, k in rng.integers(0, moves.d, (3, 2)):
+            order = _moved(order, order[j], k)
+    return best_order
+
+
+def _descend(moves: _Moves, order: np.ndarray, stop: float) -> tuple[np.ndarray, float]:
+    while True:
+        totals, total = moves.totals(order)
+        player, place = np.unravel_index(int(totals.argmax()), totals.shape)
+        if totals[player, place] <= total + 1e-11 * (1 + abs(total)) or monotonic() > stop:
+            return order, total
+        order = _moved(order, player, place)
+
+
+def _moved(order: np.ndarray, player: Any, place: Any) -> np.ndarray:
+    return np.insert(order[order != player], place, player)
+
+
+Cubes = list[tuple[int, int, float]]  # (A, B, w) with sets as Python integers
+
+
+def _join_trees(tree: np.ndarray, w: np.ndarray, A: np.ndarray, B: np.ndarray) -> list[Cubes]:
+    """Trees as lists of cubes, small ones joined with those that share features: their sum has a tighter bound."""
+    packed = (np.packbits(M, axis=1, bitorder="little") for M in (A, B))
+    ints = [[int.from_bytes(row.tobytes(), "little") for row in rows] for rows in packed]
+    lists: dict[int, Cubes] = {}
+    for t, cube in zip(tree.tolist(), zip(*ints, w.tolist(), strict=True), strict=True):
+        lists.setdefault(t, []).append(cube)
+    pool = sorted(lists.values(), key=len, reverse=True)
+    supports = [_support(cubes) for cubes in pool]
+    joined = []
+    while pool:
+        cubes, support = pool.pop(0), supports.pop(0)
+        while (found := _partner(cubes, support, pool, supports)) is not None:
+            place, cubes = found
+            support |= supports.pop(place)
+            pool.pop(place)
+        joined.append(cubes)
+    return joined
+
+
+def _support(cubes: Cubes) -> int:
+    support = 0
+    for A, B, _ in cubes:
+        support |= A | B
+    return support
+
+
+def _partner(cubes: Cubes, support: int, pool: list[Cubes], supports: list[int]) -> tuple[int, Cubes] | None:
+    """The first of the most similar trees whose product with these cubes stays small, and that product."""
+    near = [i for i, other in enumerate(supports) if other & support]
+    near.sort(key=lambda i: ((supports[i] & ~support).bit_count(), -(supports[i] & support).bit_count()))
+    for i in near[:25]:
+        product = _product(cubes, pool[i])
+        if product is not None:
+            return i, product
+    return None
+
+
+def _product(first: Cubes, second: Cubes) -> Cubes | None:
+    """The sum of two trees as one: the cubes that both allow. None if they are more than GROUPED."""
+    product: dict[tuple[int, int], float] = {}
+    for A, B, w in first:
+        for C, D, z in second:
+            if not (A & D or B & C):
+                product[A | C, B | D] = product.get((A | C, B | D), 0.0) + w + z
+                if len(product) > GROUPED:
+                    return None
+    return [(A, B, w) for (A, B), w in product.items()]
+
+
+class _Relaxation:
+    """The linear program behind the bound: shares of each tree's cubes and of the features in S.
+
+    For any μ ≥ 0, v(S) ≤ C + π(S) with C = c + Σ over trees max over cubes (w − Σ_A μᴬ − Σ_B μᴮ) + Σ μᴮ and
+    π_j = Σ over trees (μᴬ_j − μᴮ_j). The duals give a good μ; the bound holds for whatever the solver returns.
+    """
+
+    def __init__(self, lists: list[Cubes], constant: float, d: int) -> None:
+        cubes = [(t, *cube) for t, own in enumerate(lists) for cube in own]
+        self.tree, self.w = np.array([t for t, *_ in cubes]), np.array([w for *_, w in cubes])
+        self.constant, self.d, self.trees = constant, d, len(lists)
+        (self.j_A, self.in_A), (self.j_B, self.in_B) = (
+            self._incidence(sets) for sets in ([A for _, A, _, _ in cubes], [B for _, _, B, _ in cubes])
+        )
+        count, rows = len(cubes), (np.arange(len(self.j_A)), np.arange(len(self.j_B)))
+        takes, leaves = (sp.csr_matrix((np.full(len(j), sign), (row, j)), (len(j), d))
+                         for j, row, sign in ((self.j_A, rows[0], -1.0), (self.j_B, rows[1], 1.0)))  # fmt: skip
+        self.limits = sp.bmat([[self.in_A, takes], [self.in_B, leaves]], format="csr")
+        self.right = np.r_[np.zeros(len(self.j_A)), np.ones(len(self.j_B))]
+        one_each = sp.csr_matrix((np.ones(count), (self.tree, np.arange(count))), (self.trees, count))
+        self.equal = sp.block_diag([one_each, np.ones((1, d))], "csr")
+
+    def _incidence(self, sets: list[int]) -> tuple[np.ndarray, sp.csr_matrix]:
+        """Rows (tree, feature) → the cubes of the tree whose set holds the feature, and the feature of each row."""
+        entries = [(t * self.d + j, i) for i, (t, members) in enumerate(zip(self.tree.tolist(), sets, strict=True))
+                   for j in range(self.d) if members >> j & 1]  # fmt: skip
+        keys, cube = np.array(entries, dtype=np.int64).reshape(-1, 2).T
+        rows, row = np.unique(keys, return_inverse=True)
+        return rows % self.d, sp.csr_matrix((np.ones(len(cube)), (row, cube)), (len(rows), len(sets)))
+
+    def solve(self, size: int, seconds: float) -> tuple[float, np.ndarray, float]:
+        """C and π from the duals for |S| = size, and the relaxation's value (−∞ if the solver failed)."""
+        result = linprog(-np.r_[self.w, np.zeros(self.d)], self.limits, self.right, self.equal,
+                         np.r_[np.ones(self.trees), size], (0, 1), method="highs",
+                         options={"time_limit": max(seconds, 0.05)})  # fmt: skip
+        found = getattr(result, "ineqlin", {}).get("marginals")
+        mu = np.zeros(len(self.right)) if found is None else np.maximum(-np.nan_to_num(found), 0.0)
+        return *self.modular(mu), -result.fun + self.constant if result.status == 0 else -np.inf
+
+    def modular(self, mu: np.ndarray) -> tuple[float, np.ndarray]:
+        """C and π of any μ ≥ 0."""
+        mu_A, mu_B = np.split(mu, [len(self.j_A)])
+        rest = np.full(self.trees, -np.inf)
+        np.maximum.at(rest, self.tree, self.w - self.in_A.T @ mu_A - self.in_B.T @ mu_B)
+        pi = np.bincount(self.j_A, mu_A, self.d) - np.bincount(self.j_B, mu_B, self.d)
+        return self.constant + float(rest.sum() + mu_B.sum()), pi
+
+
+def _certificate(
+    lists: list[Cubes], constant: float, ends: tuple[float, float], d: int, n: int, seconds: float
+) -> float:
+    """An upper bound of the AUC of every order; tightened at the sizes where it is loosest until time is up."""
+    program, stop, sizes = _Relaxation(lists, constant, d), monotonic() + seconds, np.arange(d + 1)
+    low, top = np.full(d + 1, np.nan), np.full(d + 1, np.inf)
+    low[[0, d]] = top[[0, d]] = ends
+    const, slope = np.zeros(d + 1), np.zeros((d + 1, d))
+    const[[0, d]] = ends
+
+    def tighten(size: int, C: float, pi: np.ndarray, value: float) -> None:
+        new = C + np.r_[0.0, np.cumsum(-np.sort(-pi))]
+        better = (new < top) & (sizes > 0) & (sizes < d)
+        top[better], const[better], slope[better] = new[better], C, pi
+        low[size] = value if np.isfinite(value) else top[size]
+
+    tighten(1, *program.modular(np.zeros(len(program.right))), np.nan)
+    low[1] = np.nan if d > 1 else low[d]
+    waiting = [size for size in (d // 2, 1, d - 1) if 0 < size < d]
+    while monotonic() < stop:
+        known = np.flatnonzero(np.isfinite(low))
+        slack = top - np.interp(sizes, known, low[known])
+        slack[known] = 0
+        size = waiting.pop(0) if waiting else int(slack.argmax())
+        if size in known and not waiting and slack[size] <= 1e-4 * np.ptp(top):
+            break
+        tighten(size, *program.solve(size, stop - monotonic()))
+    steps = np.cumsum(slope[::-1], axis=0)[::-1][1:]  # what a feature adds that comes at step p: from there to the end
+    rows, columns = linear_sum_assignment(-steps)
+    nested = const.sum() + steps[rows, columns].sum()
+    return float(min(top.sum(), nested) + (n - d) * top.max())

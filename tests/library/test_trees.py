@@ -1,0 +1,528 @@
+"""Tree ensembles in closed form: against Lattice on the model itself, against all n! orders, and against search."""
+
+import warnings
+from itertools import permutations
+from math import factorial
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import ensemble, linear_model, tree
+
+import insdel
+from insdel.trees import MODES, TreeGame, _linger, _Moves, _pack
+
+N = 6
+RNG = np.random.default_rng(0)
+X = np.round(RNG.normal(size=(300, N)), 1)  # numbers on a grid, where float32 and float64 disagree
+Y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 3] * (X[:, 4] > 0) + 0.1 * X[:, 5]
+CLASSES = np.digitize(Y, [-0.7, 0.7])
+HOLES = np.where(RNG.random(X.shape) < 0.15, np.nan, X)
+WORDS = ["ant", "bee", "cat", "dog"]
+FRAME = pd.DataFrame(X, columns=[f"f{j}" for j in range(N)]).assign(
+    f2=pd.Categorical(RNG.choice(WORDS, len(X)), categories=WORDS),
+    f4=np.where(RNG.random(len(X)) < 0.2, np.nan, X[:, 4]),
+)
+FRAME_Y = X[:, 0] * X[:, 1] + 2.0 * FRAME["f2"].cat.codes.isin([0, 3]) * X[:, 3] + np.nan_to_num(FRAME["f4"])
+
+
+def lightgbm(kind="LGBMRegressor", **options):
+    library = pytest.importorskip("lightgbm")
+    return getattr(library, kind)(**{"n_estimators": 15, "num_leaves": 12, "n_jobs": 1, "verbose": -1, **options})
+
+
+def xgboost(kind="XGBRegressor", **options):
+    library = pytest.importorskip("xgboost")
+    return getattr(library, kind)(**{"n_estimators": 15, "max_depth": 4, "n_jobs": 1, **options})
+
+
+def catboost(kind="CatBoostRegressor", **options):
+    library = pytest.importorskip("catboost")
+    fixed = {"iterations": 15, "depth": 4, "thread_count": 1, "verbose": False, "allow_writing_files": False}
+    return getattr(library, kind)(**(fixed | options))
+
+
+def raw(fitted, output=0):
+    """The model's own raw prediction, (m, n) → (m,), by its public methods."""
+    name = type(fitted).__name__
+    if name.startswith("LGBM"):
+        scores = fitted.boosting_type != "rf"  # a random forest's raw scores are sums, its predictions means
+        predict = lambda rows: fitted.predict(rows, raw_score=scores)  # noqa: E731
+    elif name.startswith("XGB"):
+        predict = lambda rows: fitted.predict(rows, output_margin=True)  # noqa: E731
+    elif name.startswith("CatBoost"):
+        predict = lambda rows: fitted.predict(rows, prediction_type="RawFormulaVal")  # noqa: E731
+    elif "Gradient" in name and hasattr(fitted, "classes_"):
+        predict = fitted.decision_function
+    else:
+        predict = fitted.predict_proba if hasattr(fitted, "classes_") else fitted.predict
+
+    def call(rows):
+        values = np.asarray(predict(rows), dtype=np.float64)
+        return values if values.ndim == 1 else values[:, output]
+
+    return call
+
+
+def same(game, values, tolerance=1e-9):
+    """Every method of the game equals that of the Lattice of the 2ᵈ values, up to rounding."""
+    lattice = insdel.Lattice(np.asarray(values, dtype=np.float64), game.players, game.n)
+    size = tolerance * max(1.0, float(np.abs(values).max()))
+    close = lambda a, b, k=1: np.testing.assert_allclose(a, b, rtol=0, atol=k * size)  # noqa: E731
+    n = game.n
+    close(game.values, lattice.values)
+    close(game.dividends(), lattice.dividends(), 2**game.d)
+    close(game.shapley(), lattice.shapley(), 4)
+    close(game.banzhaf(), lattice.banzhaf(), 4)
+    close(game.expected_curve(), lattice.expected_curve())
+    close(game.expected_auc(), lattice.expected_auc(), n + 1)
+    close(game.aul(), lattice.aul(), n + 1)
+    orders = np.random.default_rng(1).permuted(np.tile(np.arange(n), (5, 1)), axis=1)
+    close(game.curve(orders), lattice.curve(orders))
+    close(game.curve(orders[0]), lattice.curve(orders[0]))
+    for mode in MODES:
+        close(game.abc(orders, mode), lattice.abc(orders, mode), 4 * n)
+        close(game.expected_abc(mode), lattice.expected_abc(mode), 2 * n)
+        close(game.random_abc(7, 3, mode), lattice.random_abc(7, 3, mode), 4 * n)
+        close(game.random_areas(4, [1, 2])[mode], lattice.random_areas(4, [1, 2])[mode], 4 * n)
+        best = lattice.abc(lattice.best_order(mode), mode)
+        found = game.search(mode)
+        assert found.exact and found.bound == found.area
+        close(found.area, best, 4 * n)
+        close(game.abc(found.order, mode), found.area, 4 * n)
+    return lattice
+
+
+def subsets(n):
+    return (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(bool)
+
+
+def hybrid_values(predict, x, r):
+    """The 2ᵈ values over the features in which the rows differ, in the order of a Lattice."""
+    players = [j for j in range(len(x)) if not (x[j] == r[j] or (x[j] != x[j] and r[j] != r[j]))]
+    masks = np.zeros((2 ** len(players), len(x)), dtype=bool)
+    masks[:, players] = subsets(len(players))
+    return predict(np.where(masks, r, x)), tuple(players)
+
+
+MODELS = {
+    "tree": lambda: (tree.DecisionTreeRegressor(max_depth=6, random_state=0), X, Y),
+    "tree classes": lambda: (tree.DecisionTreeClassifier(random_state=0), X, CLASSES),
+    "extra tree": lambda: (tree.ExtraTreeRegressor(max_depth=6, random_state=0), X, Y),
+    "stump": lambda: (tree.DecisionTreeRegressor(max_depth=1, random_state=0), X, Y),
+    "forest": lambda: (ensemble.RandomForestRegressor(8, random_state=0), X, Y),
+    "forest NaN": lambda: (ensemble.RandomForestRegressor(8, random_state=0), HOLES, Y),
+    "forest classes": lambda: (ensemble.RandomForestClassifier(8, random_state=0), X, CLASSES),
+    "extra trees": lambda: (ensemble.ExtraTreesRegressor(8, max_depth=7, random_state=0), X, Y),
+    "boosting": lambda: (ensemble.GradientBoostingRegressor(n_estimators=15, random_state=0), X, Y),
+    "boosting zero": lambda: (ensemble.GradientBoostingRegressor(n_estimators=15, init="zero", random_state=0), X, Y),
+    "boosting classes": lambda: (ensemble.GradientBoostingClassifier(n_estimators=8, random_state=0), X, CLASSES),
+    "boosting two": lambda: (ensemble.GradientBoostingClassifier(n_estimators=8, random_state=0), X, Y > 0),
+    "histogram": lambda: (ensemble.HistGradientBoostingRegressor(max_iter=15), X, Y),
+    "histogram NaN": lambda: (ensemble.HistGradientBoostingRegressor(max_iter=15), HOLES, Y),
+    "histogram classes": lambda: (ensemble.HistGradientBoostingClassifier(max_iter=8), HOLES, CLASSES),
+    "lightgbm": lambda: (lightgbm(), X, Y),
+    "lightgbm NaN": lambda: (lightgbm(), HOLES, Y),
+    "lightgbm zero": lambda: (lightgbm(zero_as_missing=True), HOLES, Y),
+    "lightgbm classes": lambda: (lightgbm("LGBMClassifier"), HOLES, CLASSES),
+    "lightgbm forest": lambda: (lightgbm(boosting_type="rf", bagging_freq=1, bagging_fraction=0.7), X, Y),
+    "lightgbm dart": lambda: (lightgbm(boosting_type="dart"), X, Y),
+    "xgboost": lambda: (xgboost(), X, Y),
+    "xgboost NaN": lambda: (xgboost(), HOLES, Y),
+    "xgboost missing": lambda: (xgboost(missing=0.5), X, Y),
+    "xgboost two": lambda: (xgboost("XGBClassifier"), HOLES, Y > 0),
+    "xgboost classes": lambda: (xgboost("XGBClassifier"), HOLES, CLASSES),
+    "xgboost dart": lambda: (xgboost(booster="dart", rate_drop=0.3), X, Y),
+    "xgboost poisson": lambda: (xgboost(objective="count:poisson"), X, CLASSES),
+    "catboost": lambda: (catboost(), X, Y),
+    "catboost NaN": lambda: (catboost(), HOLES, Y),
+    "catboost classes": lambda: (catboost("CatBoostClassifier"), X, CLASSES),
+    "catboost lossguide": lambda: (catboost(grow_policy="Lossguide"), X, Y),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_equals_lattice(name):
+    model, rows, target = MODELS[name]()
+    model.fit(rows, target)
+    outputs = (0, 2) if "classes" in name else (0,)
+    tolerance = 1e-5 if name.startswith("xgboost") else 1e-9  # XGBoost adds up in float32
+    for output in outputs:
+        trees, predict = insdel.Trees.of(model, output), raw(model, output)
+        order = np.argsort(predict(rows), kind="stable")
+        low, high = rows[order[:3]], rows[order[-3:]]
+        for game, x, r in zip(trees.games(low, high), low, high, strict=True):
+            values, players = hybrid_values(predict, x, r)
+            assert game.players == players and game.n == N
+            same(game, values, tolerance)
+            assert np.ptp(values) > 0
+
+
+def fitted_frame(library):
+    if library == "histogram":
+        return ensemble.HistGradientBoostingRegressor(max_iter=15, categorical_features="from_dtype").fit(
+            FRAME, FRAME_Y
+        )
+    if library == "lightgbm":
+        return lightgbm(min_data_per_group=5, cat_smooth=1).fit(FRAME, FRAME_Y)
+    return xgboost(enable_categorical=True, tree_method="hist", max_cat_to_onehot=2).fit(FRAME, FRAME_Y)
+
+
+@pytest.mark.parametrize("library", ["histogram", "lightgbm", "xgboost"])
+def test_frames_with_categories(library):
+    model = fitted_frame(library)
+    trees, predict = insdel.Trees.of(model), raw(model)
+    assert any(t.categories for t in trees.ensemble.trees)
+    mixed, other = FRAME[["f4", "f2", "f0", "f5", "f3", "f1"]], FRAME.assign(extra=1.0)
+    tolerance = 1e-5 if library == "xgboost" else 1e-9
+    for i, j in ((0, 1), (2, 7), (5, 9)):
+        both = FRAME.iloc[[i, j]]
+        games = [trees.game(mixed.iloc[[i]], other.iloc[[j]]), trees.game(mixed.iloc[i], FRAME.iloc[j]),
+                 next(trees.games(mixed.iloc[[i]], other.iloc[[j]]))]  # fmt: skip
+        for game in games:
+            masks = np.zeros((2**game.d, N), dtype=int)
+            masks[:, list(game.players)] = subsets(game.d)
+            hybrids = pd.DataFrame({name: both[name].array[masks[:, k]] for k, name in enumerate(FRAME)})
+            same(game, predict(hybrids), tolerance)
+
+
+@pytest.mark.parametrize("library", ["histogram", "lightgbm", "xgboost"])
+def test_categories_of_arrays(library):
+    codes = X.copy()
+    codes[:, 2] = RNG.integers(0, 6, len(X))
+    y = np.isin(codes[:, 2], [0, 3, 4]) * codes[:, 0] + codes[:, 1]
+    if library == "histogram":
+        model = ensemble.HistGradientBoostingRegressor(max_iter=15, categorical_features=[2]).fit(codes, y)
+    elif library == "lightgbm":
+        model = lightgbm(min_data_per_group=5).fit(codes, y, categorical_feature=[2])
+    else:
+        types = ["q", "q", "c", "q", "q", "q"]
+        model = xgboost(feature_types=types, enable_categorical=True, max_cat_to_onehot=2).fit(codes, y)
+    trees = insdel.Trees.of(model)
+    assert any(t.categories for t in trees.ensemble.trees)
+    values, _ = hybrid_values(raw(model), codes[0], codes[1])
+    same(trees.game(codes[0], codes[1]), values, 1e-5 if library == "xgboost" else 1e-9)
+
+
+@pytest.mark.parametrize("make", [lightgbm, xgboost, catboost, lambda: ensemble.RandomForestRegressor(5)])
+def test_a_frame_for_a_model_of_arrays(make):
+    """Names that a library gives by itself are none: columns are taken as they come, or by these names."""
+    model = make().fit(X, Y)
+    trees, frame = insdel.Trees.of(model), pd.DataFrame(X, columns=list("abcdef"))
+    plain = trees.game(X[0], X[1])
+    for x, r in ((frame.iloc[0], frame.iloc[1]), (frame.iloc[[0]], X[1]), (X[0], frame.iloc[[1]])):
+        np.testing.assert_array_equal(trees.game(x, r).shapley(), plain.shapley())
+    if trees.ensemble.names:
+        named = pd.DataFrame(X, columns=list(trees.ensemble.names)).iloc[:, ::-1]
+        np.testing.assert_array_equal(trees.game(named.iloc[[0]], named.iloc[[1]]).shapley(), plain.shapley())
+
+
+def test_names_with_spaces():
+    frame = pd.DataFrame(X, columns=[f"my {j}" for j in range(N)])
+    model = lightgbm().fit(frame, Y)
+    game = insdel.Trees.of(model).game(frame.iloc[[0], ::-1], frame.iloc[[1], ::-1])
+    same(game, hybrid_values(lambda rows: model.predict(rows), X[0], X[1])[0])
+
+
+def random_game(n, leaves, seed):
+    """A game of random leaves, some features in none of them."""
+    rng = np.random.default_rng(seed)
+    state = rng.integers(0, rng.integers(3, 6), (leaves, n))  # 0: in A, 1: in B
+    state[:, rng.random(n) < 0.2] = 2
+    keep = (state < 2).any(axis=1)
+    A, B = _pack(state == 0)[keep], _pack(state == 1)[keep]
+    return TreeGame(float(rng.normal()), rng.normal(size=int(keep.sum())), A, B, tuple(range(n)), n)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_games_against_all_orders(seed):
+    n = 1 + seed % 6
+    game = random_game(n, leaves=int(1 + seed**2 % 17), seed=seed)
+    orders = np.array(list(permutations(range(n))))
+    masks = subsets(n)
+    values = game.value(masks)
+    same(game, values, 1e-12)
+    assert game.value(masks[-1]) == values[-1]
+    bits = 2**orders
+    curves = values[np.pad(np.cumsum(bits, axis=1), ((0, 0), (1, 0)))]
+    np.testing.assert_allclose(game.expected_curve(), curves.mean(axis=0), atol=1e-12)
+    auc = curves.sum(axis=1)
+    back = values[np.pad(np.cumsum(bits[:, ::-1], axis=1), ((0, 0), (1, 0)))].sum(axis=1)
+    areas = {"insertion": auc - game.aul(), "deletion": game.aul() - auc, "both": auc - back}
+    assert len(orders) == factorial(n)
+    for mode, area in areas.items():
+        moments, best = game.moments(mode), game.search(mode)
+        np.testing.assert_allclose(game.abc(orders, mode), area, atol=1e-11)
+        np.testing.assert_allclose([moments.mean, moments.sd**2], [area.mean(), area.var()], atol=1e-11)
+        np.testing.assert_allclose(best.area, area.max(), atol=1e-11)
+        np.testing.assert_allclose(game.abc(game.best_order(mode), mode), area.max(), atol=1e-11)
+        climbed = game.search(mode, max_exact=0)
+        assert climbed.area <= area.max() + 1e-11
+
+
+def test_moments_and_best_area_of_a_model():
+    model = ensemble.GradientBoostingRegressor(n_estimators=15, random_state=0).fit(X, Y)
+    game, predict = insdel.Trees.of(model).game(X[0], X[1]), raw(model)
+    orders = np.array(list(permutations(range(N))))
+    values = predict(np.where(subsets(N), X[1], X[0]))
+    auc = values[np.pad(np.cumsum(2**orders, axis=1), ((0, 0), (1, 0)))].sum(axis=1)
+    area = auc - (N + 1) / 2 * (values[0] + values[-1])
+    moments = game.moments()
+    np.testing.assert_allclose([*moments], [area.mean(), area.std()], atol=1e-10)
+    np.testing.assert_allclose(game.search().area, area.max(), atol=1e-10)
+    assert moments.sd > 0
+
+
+@pytest.mark.parametrize("w", [0.1, -0.3, 1 / 3])
+@pytest.mark.parametrize("bit", ["A", "B"])
+def test_best_order_lingers_where_one_feature_matters(w, bit):
+    n = 5
+    sets = {"A": _pack(np.zeros((1, n), bool)), "B": _pack(np.zeros((1, n), bool))}
+    sets[bit][0, 0] = 4  # feature 2
+    game = TreeGame(0.7, np.array([w]), sets["A"], sets["B"], (2,), n)
+    first = (w > 0) == (bit == "A")
+    for search in (game.search(), game.search(max_exact=0)):
+        assert search.order[0 if first else -1] == 2
+        np.testing.assert_allclose(search.area, abs(w) * (n - 1) / 2, atol=1e-12)
+
+
+def test_best_order_lingers_whatever_the_rounding():
+    n, empty, own = 7, np.zeros((1, 1), np.uint64), np.full((1, 1), 4, np.uint64)
+    for c, w in np.random.default_rng(0).uniform(0.1, 1, (200, 2)):
+        game = TreeGame(c, np.array([w]), own, empty, (2,), n)
+        np.testing.assert_allclose(game.search().area, w * (n - 1) / 2, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_totals_of_all_moves(seed):
+    game = random_game(7, 25, seed)
+    d, rng = len(game.active), np.random.default_rng(seed)
+    walk = rng.permutation(d)
+    totals, total = _Moves(game).totals(walk)
+    area = lambda steps: game.abc(_linger(game, steps)) + game.aul()  # noqa: E731
+    np.testing.assert_allclose(total, area(walk), atol=1e-10)
+    wanted = [[area(np.insert(walk[walk != j], k, j)) for k in range(d)] for j in range(d)]
+    np.testing.assert_allclose(totals, wanted, atol=1e-10)
+
+
+def test_dividends_of_sets():
+    game = random_game(6, 12, seed=3)
+    wanted = [(), (0,), (1, 4), (0, 2, 5), tuple(range(6))]
+    places = [sum(2**j for j in members) for members in wanted]
+    np.testing.assert_allclose(game.dividends(wanted), game.dividends()[places], atol=1e-12)
+
+
+def test_groups():
+    model = ensemble.GradientBoostingRegressor(n_estimators=15, random_state=0).fit(X, Y)
+    trees, predict = insdel.Trees.of(model), raw(model)
+    steps = np.array([0, 1, 0, 2, 1, 3])
+    values = predict(np.where(subsets(4)[:, steps], X[1], X[0]))
+    for groups in ([[2, 0], [1, 4]], {"one": [0, 2], "two": [4, 1]}):
+        game = trees.game(X[0], X[1], groups)
+        assert game.n == 4 and game.players == (0, 1, 2, 3)
+        same(game, values)
+        assert game._bound("insertion", 1.0) >= game.search().area - 1e-9
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    named = insdel.Trees.of(ensemble.GradientBoostingRegressor(n_estimators=15, random_state=0).fit(frame, Y))
+    same(named.game(frame.iloc[0, ::-1], frame.iloc[1], [["c", "a"], ["b", "e"]]), values)
+
+
+def test_one_reference_for_all_and_chunks():
+    model = ensemble.HistGradientBoostingRegressor(max_iter=15).fit(HOLES, Y)
+    trees = insdel.Trees.of(model)
+    single = [trees.game(x, HOLES[9]).shapley() for x in HOLES[:7]]
+    for chunk in (None, 1, 3):
+        games = list(trees.games(HOLES[:7], HOLES[9], chunk=chunk))
+        np.testing.assert_allclose([game.shapley() for game in games], single, atol=1e-14)
+    assert list(trees.games(HOLES[:0], HOLES[:0])) == []
+
+
+def test_equal_points_and_idle_features():
+    model = ensemble.GradientBoostingRegressor(n_estimators=15, random_state=0).fit(X, Y)
+    trees = insdel.Trees.of(model)
+    game = trees.game(X[0], X[0])
+    assert game.players == () and len(game.w) == 0
+    np.testing.assert_allclose(game.curve(np.arange(N)), raw(model)(X[:1])[0], atol=1e-12)
+    assert game.search().area == pytest.approx(0, abs=1e-10) and game.moments("both").sd == 0
+    assert sorted(game.best_order()) == list(range(N))
+    half = np.where(np.arange(N) < 3, X[1], X[0])
+    same(trees.game(X[0], half), hybrid_values(raw(model), X[0], half)[0])
+
+
+def wide(n, seed=0, rows=400):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(rows, n))
+    target = points @ (rng.uniform(0.5, 1.5, size=n)) + 3 * points[:, 0] * points[:, 1] - points[:, 2] ** 2
+    return points, target
+
+
+@pytest.mark.parametrize("n", [20, 30])
+def test_local_search_of_many_features(n):
+    points, target = wide(n)
+    model = ensemble.HistGradientBoostingRegressor(max_iter=80, max_leaf_nodes=8).fit(points, target)
+    trees = insdel.Trees.of(model)
+    games = zip(trees.games(points[:20], points[20:40]), points[:20], points[20:40], strict=True)
+    for game, x, r in [case for case in games if len(case[0].active) > 16][:2]:
+        for mode in MODES:
+            found = game.search(mode, bound=True, seconds=0.7)
+            np.testing.assert_allclose(game.abc(found.order, mode), found.area, atol=1e-9)
+            phi = game.shapley() if mode != "deletion" else -game.shapley()
+            assert found.area >= game.abc(insdel.order(phi), mode) - 1e-9
+            assert found.area >= game.random_abc(500, mode=mode).max() - 1e-9
+            top = game.search(mode, bound=True, seconds=0.7, kicks=0).bound
+            assert found.area <= found.bound < np.inf and found.area <= top + 1e-9
+            assert found.area <= game._bound(mode, 0.7) + 1e-9
+            assert found.bound - found.area < 0.5 * (found.area - game.expected_abc(mode))
+        curve = raw(model)(np.where(np.tri(n + 1, n, -1, dtype=bool)[:, np.argsort(found.order)], r, x))
+        np.testing.assert_allclose(game.curve(found.order), curve, atol=1e-9)
+        checked = True
+    assert checked
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_local_search_equals_dynamic_programming(seed):
+    points, target = wide(14, seed)
+    model = ensemble.GradientBoostingRegressor(n_estimators=40, random_state=0).fit(points[:, : 9 + seed], target)
+    trees = insdel.Trees.of(model)
+    for mode in MODES:
+        game = trees.game(points[0, : 9 + seed], points[1, : 9 + seed])
+        exact, found = game.search(mode), game.search(mode, max_exact=0, bound=True, seconds=1.0)
+        np.testing.assert_allclose(found.area, exact.area, atol=1e-9)
+        assert game._bound(mode, 1.0) >= exact.area - 1e-9  # itself, as `search` never returns less than its area
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_search_of_random_games(seed):
+    game = random_game(8, 30, seed)
+    for mode in MODES:
+        exact, found = game.search(mode), game.search(mode, max_exact=0)
+        assert exact.exact and not found.exact and found.bound == np.inf
+        np.testing.assert_allclose(found.area, exact.area, atol=1e-9)
+    with pytest.raises(insdel.UserError, match="bound needs the trees"):
+        game.search(bound=True, max_exact=0)
+
+
+def test_more_than_64_features():
+    points, target = wide(150)
+    model = ensemble.GradientBoostingRegressor(n_estimators=60, max_depth=4, random_state=0).fit(points, target)
+    game = insdel.Trees.of(model).game(points[0], points[1])
+    predict, rng = raw(model), np.random.default_rng(0)
+    masks = rng.random((50, 150)) < 0.5
+    np.testing.assert_allclose(game.value(masks), predict(np.where(masks, points[1], points[0])), atol=1e-9)
+    orders = rng.permuted(np.tile(np.arange(150), (3, 1)), axis=1)
+    for order, curve in zip(orders, game.curve(orders), strict=True):
+        steps = np.tri(151, 150, -1, dtype=bool)[:, np.argsort(order)]
+        np.testing.assert_allclose(curve, predict(np.where(steps, points[1], points[0])), atol=1e-9)
+    ends = predict(points[:2])
+    np.testing.assert_allclose(game.shapley().sum(), ends[1] - ends[0], atol=1e-9)
+    np.testing.assert_allclose(game.expected_curve()[[0, -1]], ends, atol=1e-9)
+    sample, moments = game.random_abc(4000), game.moments()
+    assert abs(sample.mean() - moments.mean) < 5 * moments.sd / np.sqrt(4000)
+    assert sample.std() == pytest.approx(moments.sd, rel=0.1)
+    assert np.abs(game.shapley()[100:]).max() > 0
+    found = game.search(bound=True, seconds=1.0)
+    assert sample.max() <= found.area <= found.bound
+    with pytest.raises(insdel.UserError, match="the limit is"):
+        game.dividends()
+
+
+def test_early_stopping_of_xgboost():
+    model = xgboost(n_estimators=60, early_stopping_rounds=2, learning_rate=1.0)
+    model.fit(X[:200], Y[:200], eval_set=[(X[200:], Y[200:])], verbose=False)
+    assert model.best_iteration < len(model.get_booster().get_dump()) - 1
+    same(insdel.Trees.of(model).game(X[0], X[1]), hybrid_values(raw(model), X[0], X[1])[0], 1e-5)
+
+
+def test_best_iteration_of_lightgbm():
+    model = lightgbm().fit(X, Y)
+    model.booster_.best_iteration = 3
+    values, _ = hybrid_values(lambda rows: model.booster_.predict(rows, raw_score=True), X[0], X[1])
+    game = insdel.Trees.of(model).game(X[0], X[1])
+    same(game, values)
+    assert np.ptp(values) > 0 and len(insdel.Trees.of(model).ensemble.trees) == 3
+
+
+@pytest.mark.parametrize("make, inner", [(lightgbm, lambda m: m.booster_), (xgboost, lambda m: m.get_booster())])
+def test_boosters(make, inner):
+    model = make().fit(HOLES, Y)
+    booster = insdel.Trees.of(inner(model)).game(HOLES[0], HOLES[1])
+    np.testing.assert_array_equal(booster.shapley(), insdel.Trees.of(model).game(HOLES[0], HOLES[1]).shapley())
+    assert booster.shapley().any()
+
+
+def refused(match, call, kind=insdel.UserError):
+    with pytest.raises(kind, match=match) as caught:
+        call()
+    assert str(caught.value).endswith(".")
+
+
+def test_refusals_of_models():
+    of = insdel.Trees.of
+    refused(
+        "needs a fitted .* but found a LinearRegression",
+        lambda: of(linear_model.LinearRegression().fit(X, Y)),
+        TypeError,
+    )
+    refused("but found a int", lambda: of(3), TypeError)
+    refused("not fitted yet", lambda: of(tree.DecisionTreeRegressor()))
+    small = tree.DecisionTreeRegressor(max_depth=2).fit(X, Y)
+    refused("output must be from 0 to 0", lambda: of(small, 1))
+    refused("whole number", lambda: of(small, 0.5))
+    several = tree.DecisionTreeClassifier(max_depth=2).fit(X, np.c_[CLASSES, CLASSES])
+    refused("several targets", lambda: of(several))
+    first = ensemble.GradientBoostingRegressor(n_estimators=2, init=linear_model.LinearRegression()).fit(X, Y)
+    refused("init=", lambda: of(first))
+
+
+def test_refusals_of_lightgbm():
+    refused("linear leaves", lambda: insdel.Trees.of(lightgbm(linear_tree=True).fit(X, Y)))
+
+
+def test_refusals_of_xgboost():
+    refused("gblinear", lambda: insdel.Trees.of(xgboost(booster="gblinear", max_depth=None).fit(X, Y)))
+    vectors = xgboost(multi_strategy="multi_output_tree", tree_method="hist").fit(X, np.c_[Y, X[:, 0]])
+    refused("vector leaves", lambda: insdel.Trees.of(vectors))
+
+
+def test_refusals_of_catboost():
+    words = FRAME[["f0", "f2"]].astype({"f2": str})
+    refused("categorical", lambda: insdel.Trees.of(catboost(cat_features=["f2"]).fit(words, FRAME_Y)))
+
+
+def test_refusals_of_games():
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    trees = insdel.Trees.of(tree.DecisionTreeRegressor(max_depth=4).fit(frame, Y))
+    refused("needs the columns \\['c'\\]", lambda: trees.game(frame.drop(columns="c").iloc[0], X[1]))
+    refused("one pair", lambda: trees.game(X[:2], X[2:4]))
+    refused("shape \\(6,\\)", lambda: trees.game(X[0, :5], X[1]))
+    refused("3 rows and R has 2", lambda: list(trees.games(X[:3], X[:2])))
+    refused("chunk must be at least 1", lambda: list(trees.games(X[:3], X[:3], chunk=0)))
+    refused("\\['z'\\] are none", lambda: trees.game(X[0], X[1], [["a", "z"]]))
+    refused("one group only", lambda: trees.game(X[0], X[1], [["a", "b"], ["b", "c"]]))
+    game = trees.game(X[0], X[1])
+    refused("permutation", lambda: game.curve([0, 0, 1, 2, 3, 4]))
+    refused("feature indices", lambda: game.curve(np.zeros(6)), TypeError)
+    refused("shape \\(5,\\)|shape is", lambda: game.curve(np.arange(5)))
+    refused("mode must be", lambda: game.abc(np.arange(6), "up"))
+    refused("mode must be", lambda: game.search("up"))
+    refused("at least 1", lambda: game.random_abc(0))
+
+
+def test_a_model_that_predicts_something_else_is_refused():
+    class Twice(tree.DecisionTreeRegressor):
+        def predict(self, X, check_input=True):
+            return 2 * super().predict(X, check_input)
+
+    model = Twice(max_depth=3).fit(X, Y)
+    refused("cannot be used in closed form", lambda: insdel.Trees.of(model))
+    plain = tree.DecisionTreeRegressor(max_depth=3).fit(X, Y)
+    trees = insdel.Trees.of(plain)
+    plain.fit(X, Y + 1)
+    refused("cannot be used in closed form", lambda: trees.game(X[0], X[1]))
+
+
+@pytest.fixture(autouse=True)
+def no_chatter():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="(lightgbm|sklearn|xgboost|catboost)")
+        yield
