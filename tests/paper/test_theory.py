@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from fractions import Fraction
 from itertools import permutations
 
@@ -39,10 +40,15 @@ def test_no_float_enters_a_check(checks: dict[str, theory.Check], name: str) -> 
         assert not any(sp.sympify(expression).has(sp.Float) for expression in expressions)
 
 
-def test_every_public_check_is_registered() -> None:
-    listed = {name.split("(")[0] for name in theory.CHECKS}
-    public = {name for name in theory.__all__ if name[0].islower()} - {"erratum"}
-    assert listed == public
+def test_checks_are_attributes_and_other_names_are_refused() -> None:
+    assert {"theorem_1", "increasing", "erratum"} <= set(dir(theory))
+    with pytest.raises(AttributeError, match="its checks are .*'theorem_1'"):
+        _ = theory.theorem_2
+
+
+def test_two_checks_cannot_share_a_name() -> None:
+    with pytest.raises(ValueError, match="found two called 'theorem_1'"):
+        theory.statement("here")(inspect.unwrap(theory.theorem_1))
 
 
 @pytest.mark.parametrize("n", range(1, 7))
@@ -333,7 +339,7 @@ def test_a_check_unfolds_to_its_own_code(checks: dict[str, theory.Check], name: 
     text, code = checks[name]._repr_markdown_().split('<details class="check-code">')
     assert text.strip() == checks[name].markdown()
     assert "```python\n# insdel_paper.theory." in code and f"\ndef {checks[name].name}(" in code
-    assert "@with_code" not in code and code.endswith("```\n\n</details>")
+    assert "@statement" not in code and code.endswith("```\n\n</details>")
 
 
 @pytest.mark.parametrize("number", theory.ERRATA)

@@ -33,7 +33,7 @@ from .algebra import (
     weighted,
     zero,
 )
-from .check import Check, with_code
+from .check import Result, statement
 
 HALF = sp.Rational(1, 2)
 
@@ -48,8 +48,8 @@ def insertion_weight(n: int, u: Subset) -> Any:
     return n - ceiling(u) + 1
 
 
-@with_code
-def theorem_1(n: int = 6, weight: Weight = insertion_weight, order: Order | None = None) -> Check:
+@statement("appendix B, theorem 1")
+def theorem_1(n: int = 6, weight: Weight = insertion_weight, order: Order | None = None) -> Result:
     """AUC = Σ_u (n − ⌈u⌉ + 1) Δ_u as an identity in 2ⁿ symbols  [theorem 1]."""
     game = hybrids(checked(n, 7))
     placing = checked_order(order, range(1, n + 1))
@@ -58,23 +58,19 @@ def theorem_1(n: int = 6, weight: Weight = insertion_weight, order: Order | None
     def placed(n: int, u: Subset) -> Any:
         return weight(n, positions(placing, u))
 
-    return Check(
-        "theorem_1",
-        "appendix B, theorem 1",
+    return (
         rf"$\mathrm{{AUC}} = \sum_u (n - \lceil u\rceil + 1)\,\Delta_u$ for every $f$, $n = {n}$",
         zero(area - weighted(game, placed)),
         {"AUC, point by point": area, "sum over interactions": named(n, placed)},
     )
 
 
-@with_code
-def theorem_1_deletion(n: int = 6, weight: Weight = floor) -> Check:
+@statement("appendix B.1")
+def theorem_1_deletion(n: int = 6, weight: Weight = floor) -> Result:
     """AUC′ = Σ_u ⌊u⌋ Δ_u for the walk in the opposite order  [appendix B.1]."""
     game = hybrids(checked(n, 7))
     area = auc(game, range(n, 0, -1))
-    return Check(
-        "theorem_1_deletion",
-        "appendix B.1",
+    return (
         rf"$\mathrm{{AUC}}' = \sum_u \lfloor u\rfloor\,\Delta_u$ for every $f$, $n = {n}$",
         zero(area - weighted(game, weight)),
         {"AUC′, point by point": area, "sum over interactions": named(n, weight)},
@@ -94,17 +90,15 @@ def ones_on(n: int, w: Subset) -> Subset:
     return w
 
 
-@with_code
-def lemma_1(n: int = 4, unit: Callable[[int, Subset], Subset] = ones_on) -> Check:
+@statement("appendix B, lemma 1")
+def lemma_1(n: int = 4, unit: Callable[[int, Subset], Subset] = ones_on) -> Result:
     """g_u(e_w) = g_u(1) where u ⊆ w, and 0 elsewhere, for all u and w  [lemma 1]."""
     game = hybrids(checked(n, 5))
     full = anchored(game, frozenset(range(1, n + 1)))
     parts = {w: anchored(game, unit(n, w)) for w in subsets(n)}
     failures = [(u, w) for w in parts for u in full if not zero(parts[w][u] - (full[u] if u <= w else 0))]
     u, w = failures[0] if failures else (frozenset(range(1, min(n, 2) + 1)), frozenset({1}))
-    return Check(
-        "lemma_1",
-        "appendix B, lemma 1",
+    return (
         rf"$g_u(e_w) = g_u(\mathbf 1)\,1_{{u\subseteq w}}$ for all $u, w\subseteq 1{{:}}{n}$",
         not failures,
         {
@@ -121,8 +115,8 @@ def alternating(game: Game, ones: Subset, u: Subset) -> Any:
     return sp.Add(*((-1) ** len(u - v) * game[v & ones] for v in subsets(u)))
 
 
-@with_code
-def moebius(n: int = 4, formula: Callable[[Game, Subset, Subset], Any] = alternating) -> Check:
+@statement("appendix B, proof of lemma 1")
+def moebius(n: int = 4, formula: Callable[[Game, Subset, Subset], Any] = alternating) -> Result:
     """The anchored parts are alternating sums of g, they add up to g, and g_u(1) = Δ_u  [appendix B]."""
     game = hybrids(checked(n, 5))
     full = frozenset(range(1, n + 1))
@@ -130,9 +124,7 @@ def moebius(n: int = 4, formula: Callable[[Game, Subset, Subset], Any] = alterna
     alternates = all(zero(parts[w][u] - formula(game, w, u)) for w in parts for u in parts[w])
     adds_up = all(zero(sp.Add(*parts[w].values()) - game[w]) for w in parts)
     dividends = all(zero(parts[full][u] - dividend(game, u)) for u in game)
-    return Check(
-        "moebius",
-        "appendix B, proof of lemma 1",
+    return (
         rf"$g_u(z) = \sum_{{v\subseteq u}} (-1)^{{|u-v|}} g(z_v{{:}}0_{{-v}})$, $\sum_u g_u = g$ and "
         rf"$g_u(\mathbf 1) = \Delta_u$, $n = {n}$",
         alternates and adds_up and dividends,
@@ -140,13 +132,11 @@ def moebius(n: int = 4, formula: Callable[[Game, Subset, Subset], Any] = alterna
     )
 
 
-@with_code
-def aul_decomposition(n: int = 6, weight: Weight = lambda n, u: sp.Rational(n + 1, 2 if u else 1)) -> Check:
+@statement("section 3.3")
+def aul_decomposition(n: int = 6, weight: Weight = lambda n, u: sp.Rational(n + 1, 2 if u else 1)) -> Result:
     """AUL = (n + 1) Δ_∅ + (n + 1)/2 Σ_{u ≠ ∅} Δ_u  [section 3.3]."""
     game = hybrids(checked(n, 7))
-    return Check(
-        "aul_decomposition",
-        "section 3.3",
+    return (
         rf"$\mathrm{{AUL}} = (n+1)\Delta_\emptyset + \frac{{n+1}}2\sum_{{u\ne\emptyset}}\Delta_u$, $n = {n}$",
         zero(aul(game) - weighted(game, weight)),
         {"AUL": aul(game), "sum over interactions": named(n, weight)},
@@ -158,14 +148,12 @@ def abc_deletion_weight(n: int, u: Subset) -> Any:
     return sp.Rational(n + 1, 2) - floor(n, u) if u else 0
 
 
-@with_code
-def abc_of_deletion(n: int = 6, weight: Weight = abc_deletion_weight) -> Check:
+@statement("appendix B.1")
+def abc_of_deletion(n: int = 6, weight: Weight = abc_deletion_weight) -> Result:
     """ABC′ = Σ_{u ≠ ∅} ((n + 1)/2 − ⌊u⌋) Δ_u  [appendix B.1]."""
     game = hybrids(checked(n, 7))
     area = sp.expand(abc_deletion(game, range(1, n + 1)))
-    return Check(
-        "abc_of_deletion",
-        "appendix B.1",
+    return (
         rf"$\mathrm{{ABC}}' = \sum_{{u\ne\emptyset}}\bigl(\frac{{n+1}}2 - \lfloor u\rfloor\bigr)\Delta_u$, "
         rf"$n = {n}$",
         zero(area - weighted(game, weight)),
@@ -178,14 +166,12 @@ def abc_sum_weight(n: int, u: Subset) -> Any:
     return n - ceiling(u) - floor(n, u) + 1
 
 
-@with_code
-def abc_sum(n: int = 6, weight: Weight = abc_sum_weight) -> Check:
+@statement("appendix B.1")
+def abc_sum(n: int = 6, weight: Weight = abc_sum_weight) -> Result:
     """ABC + ABC′ = Σ_{u ≠ ∅} (n − ⌈u⌉ − ⌊u⌋ + 1) Δ_u  [appendix B.1]."""
     game, order = hybrids(checked(n, 7)), range(1, n + 1)
     area = sp.expand(abc(game, order) + abc_deletion(game, order))
-    return Check(
-        "abc_sum",
-        "appendix B.1",
+    return (
         r"$\mathrm{ABC} + \mathrm{ABC}'$ ${} = \sum_{u\ne\emptyset}"
         rf"(n - \lceil u\rceil - \lfloor u\rfloor + 1)\,\Delta_u$, $n = {n}$",
         zero(area - weighted(game, weight)),
@@ -193,15 +179,13 @@ def abc_sum(n: int = 6, weight: Weight = abc_sum_weight) -> Check:
     )
 
 
-@with_code
-def flipping_difference(n: int = 4, sign: int = 1) -> Check:
+@statement("beyond the paper")
+def flipping_difference(n: int = 4, sign: int = 1) -> Result:
     """ABC + ABC′ is the area of the walk most relevant first, minus that of the walk least relevant first."""
     game, ranking = hybrids(checked(n, 7)), tuple(range(1, n + 1))
     both = abc(game, ranking) + abc_deletion(game, ranking)
     difference = auc(game, ranking) - sign * auc(game, ranking[::-1])
-    return Check(
-        "flipping_difference",
-        "beyond the paper",
+    return (
         r"$\mathrm{ABC}+\mathrm{ABC}'$ is the AUC of the ranking minus that of the same ranking taken from its end, "
         rf"for every $f$, $n = {n}$",
         zero(both - difference),
@@ -215,8 +199,8 @@ def swapped(game: Game) -> dict[Subset, Any]:
     return {u: game[everything - u] for u in game}
 
 
-@with_code
-def direction_symmetry(n: int = 4, back: Callable[[Order], Order] = lambda order: order[::-1]) -> Check:
+@statement("section 3.1")
+def direction_symmetry(n: int = 4, back: Callable[[Order], Order] = lambda order: order[::-1]) -> Result:
     """From x′ to x by the opposite ranking: same points, same areas, for all n! orders  [section 3.1].
 
     The opposite ranking is what an antisymmetric attribution gives, and Shapley values are one.
@@ -228,9 +212,7 @@ def direction_symmetry(n: int = 4, back: Callable[[Order], Order] = lambda order
     deleted = all(zero(abc_deletion(other, back(o)) - abc_deletion(game, o)) for o in orders(n))
     forward, back_again = shapley(game), shapley(other)
     antisymmetric = all(zero(forward[j] + back_again[j]) for j in forward)
-    return Check(
-        "direction_symmetry",
-        "section 3.1",
+    return (
         r"From $x'$ to $x$, with the ranking reversed, insertion and deletion give the areas they give "
         rf"from $x$ to $x'$; $n = {n}$, all {n}! orders",
         curves and areas and deleted and antisymmetric,
@@ -238,8 +220,8 @@ def direction_symmetry(n: int = 4, back: Callable[[Order], Order] = lambda order
     )
 
 
-@with_code
-def trapezoid(n: int = 5, omitted: Any = HALF) -> Check:
+@statement("section 3.1")
+def trapezoid(n: int = 5, omitted: Any = HALF) -> Result:
     """Trapezoids give AUC − ½(f(x) + f(x′)), so the same ABC and the same differences  [section 3.1]."""
     game = hybrids(checked(n, 6))
     points = curve(game, range(1, n + 1))
@@ -247,9 +229,7 @@ def trapezoid(n: int = 5, omitted: Any = HALF) -> Check:
     area = sp.Add(*((left + right) / 2 for left, right in pairwise(points)))
     line = sp.Rational(n, 2) * ends
     relation = zero(area - (sp.Add(*points) - omitted * ends))
-    return Check(
-        "trapezoid",
-        "section 3.1",
+    return (
         r"The trapezoidal area is $\mathrm{AUC} - \frac12(f(x) + f(x'))$, and minus its own line it is "
         rf"$\mathrm{{ABC}}$; $n = {n}$",
         relation and zero(area - line - abc(game, range(1, n + 1))),

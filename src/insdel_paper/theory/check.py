@@ -1,11 +1,11 @@
-"""What a symbolic check hands back: a statement, a verdict, and the expressions behind it."""
+"""What a symbolic check returns (a statement, a verdict, the expressions behind it), and the registry of all checks."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import wraps
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial, wraps
 from typing import Any, ParamSpec
 
 import sympy as sp
@@ -98,14 +98,35 @@ def source(function: Callable[..., Any]) -> str:
     return f"# {function.__module__}\n{text[text.index('def ') :]}"
 
 
-def with_code(function: Callable[P, Check]) -> Callable[P, Check]:
-    """Let the checks that a function makes carry its code."""
+Result = tuple[str, bool, Mapping[str, Any]]  # statement in Markdown with LaTeX, verdict, expressions by label
 
-    @wraps(function)
-    def check(*args: P.args, **options: P.kwargs) -> Check:
-        return replace(function(*args, **options), code=source(function))
+FUNCTIONS: dict[str, Callable[..., Check]] = {}  # each check by name
+CHECKS: dict[str, Callable[[], Check]] = {}  # each check at its default size; those with cases once per case
 
-    return check
+
+def statement(where: str, cases: Iterable[Any] = ()) -> Callable[[Callable[P, Result]], Callable[P, Check]]:
+    """Register the function below as the check of a statement, found at `where` in the paper.
+
+    Parameters
+    ----------
+    cases : values of the function's first argument, each of which is a check of its own in `CHECKS`
+    """
+
+    def register(function: Callable[P, Result]) -> Callable[P, Check]:
+        name = function.__name__
+
+        @wraps(function)
+        def check(*args: P.args, **options: P.kwargs) -> Check:
+            return Check(name, where, *function(*args, **options), code=source(function))
+
+        if name in FUNCTIONS:
+            raise ValueError(f"a check has a name of its own; found two called {name!r}. Rename one.")
+        FUNCTIONS[name] = check
+        for label, run in [(f"{name}({case})", partial(check, case)) for case in cases] or [(name, partial(check))]:
+            CHECKS[label] = run
+        return check
+
+    return register
 
 
 @dataclass(frozen=True)

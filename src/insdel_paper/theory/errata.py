@@ -5,7 +5,7 @@ Numbers are those of the list of errata; 10 was withdrawn, and 20 became a part 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -34,6 +34,18 @@ from .naive_bayes import naive_bayes_three, naive_bayes_two
 from .random_orders import expected_abc_sign
 from .shapley_order import A
 
+ERRATA: dict[int, Callable[[], Erratum]] = {}  # by number in the list of errata
+
+
+def register(number: int) -> Callable[[Callable[[], Erratum]], Callable[[], Erratum]]:
+    """Enter the function below in `ERRATA`."""
+
+    def enter(function: Callable[[], Erratum]) -> Callable[[], Erratum]:
+        ERRATA[number] = function
+        return function
+
+    return enter
+
 
 def claim(where: str, statement: str, holds: Any, **details: Any) -> Check:
     """A check that belongs to an erratum only."""
@@ -46,6 +58,7 @@ def reword(check: Check, statement: str) -> Check:
     return replace(check, statement=statement)
 
 
+@register(3)
 def erratum_3() -> Erratum:
     """IG lacks the factor x′ − x  [section 4]."""
     printed = reword(
@@ -68,6 +81,7 @@ def erratum_3() -> Erratum:
     return Erratum(3, "section 4", printed, ig_completeness(), remarks=(order,))
 
 
+@register(4)
 def erratum_4() -> Erratum:
     """The best order of an additive function, with the difference the wrong way round  [section 3.2]."""
     words = "Among the orders of an additive function, that of falling ${}$ has the largest AUC"
@@ -76,6 +90,7 @@ def erratum_4() -> Erratum:
     return Erratum(4, "section 3.2", printed, corrected)
 
 
+@register(5)
 def erratum_5() -> Erratum:
     """The sign of |u| − 1  [section 3.3]."""
     members = 2 + sp.Symbol("m", integer=True, nonnegative=True)
@@ -92,6 +107,7 @@ def either_sign() -> Check:
     return claim("section 3.3", words, share.is_positive, ABC=share)
 
 
+@register(6)
 def erratum_6() -> Erratum:
     """A Δ₁ that should be Δ₃, and the constant 4Δ_∅  [section 3.4]."""
     where = "section 3.4"
@@ -156,6 +172,7 @@ def points_of_the_proof() -> Check:
     return claim("appendix B", words, zero(area - sp.Add(*named)), AUC=area, sum_over_these_points=sp.Add(*named))
 
 
+@register(7)
 def erratum_7() -> Erratum:
     """Two conventions for e_u and g  [appendix B]."""
     where = "appendix B"
@@ -165,6 +182,7 @@ def erratum_7() -> Erratum:
     return Erratum(7, where, printed, corrected, remarks=(same_function(), way_back(), points_of_the_proof()))
 
 
+@register(8)
 def erratum_8() -> Erratum:
     """How far the second sum runs  [appendix B.2]."""
     words = r"The swap changes AUC by $h(\cdot) - h(\beta_0+\sum_{{\ell=1}}^{{{}}}\beta_{{\pi(\ell)}})$"
@@ -188,6 +206,7 @@ def rising_maximizer() -> Check:
     )
 
 
+@register(9)
 def erratum_9() -> Erratum:
     """Which way a maximizer is sorted  [appendix B.2]."""
     return Erratum(9, "appendix B.2", rising_maximizer(), monotone_best_order(5))
@@ -216,6 +235,7 @@ def beta_misleads() -> Check:
     return claim("appendix B.2", statement, by_gamma > by_beta, by_γ=by_gamma, by_β=by_beta)
 
 
+@register(11)
 def erratum_11() -> Erratum:
     """γ, not β, is to be sorted, and the constant holds xᵀβ  [appendix B.2]."""
     printed = setting(
@@ -236,6 +256,7 @@ def erratum_11() -> Erratum:
     return Erratum(11, "appendix B.2", printed, corrected, remarks=(half, beta_misleads()))
 
 
+@register(13)
 def erratum_13() -> Erratum:
     """Subsets of 1:d that should be subsets of 1:n  [section 3.3]."""
     words = r"$\mathrm{{AUC}} = \sum_u(n-\lceil u\rceil+1)\Delta_u$ over all $u\subseteq1{{:}}{}$, $n=4$"
@@ -244,6 +265,7 @@ def erratum_13() -> Erratum:
     return Erratum(13, "section 3.3", printed, reword(theorem_1(4), words.format("n")))
 
 
+@register(16)
 def erratum_16() -> Erratum:
     """IG and increasing functions of an additive one: the additive part must not be curved  [section 3]."""
     example = ig_order_curved()
@@ -254,6 +276,7 @@ def erratum_16() -> Erratum:
     return Erratum(16, "section 3, appendix B.2", printed, linear, reading=cube, remarks=(example,))
 
 
+@register(17)
 def erratum_17() -> Erratum:
     """IG = Shapley needs every feature to be interpolated  [section 4]."""
     example = ig_mixed()
@@ -267,6 +290,7 @@ def nested(game: Game, ones: Subset, u: Subset) -> Any:
     return sp.Add(*((-1) ** len(u - v) * anchored(game, v & ones)[v] for v in subsets(u)))
 
 
+@register(18)
 def erratum_18() -> Erratum:
     """The inclusion-exclusion formula holds for g, not for its parts g_v  [appendix B]."""
     words = r"$g_u(z) = \sum_{{v\subseteq u}}(-1)^{{|u-v|}}{}(z_v{{:}}\mathbf 0_{{-v}})$"
@@ -274,6 +298,7 @@ def erratum_18() -> Erratum:
     return Erratum(18, "appendix B", printed, reword(moebius(3, formula=alternating), words.format("g")))
 
 
+@register(19)
 def erratum_19() -> Erratum:
     """The words “all ones” and “all zeros” have changed places  [appendix B]."""
     game = hybrids(4)
@@ -282,30 +307,13 @@ def erratum_19() -> Erratum:
     return Erratum(19, "appendix B", claim("appendix B", statement, holds), theorem_1(4))
 
 
+@register(25)
 def erratum_25() -> Erratum:
     """Naive Bayes: joint density and two classes, not the posterior of one class among three  [section 3]."""
     where, example = "section 3, appendix B.2", naive_bayes_three()
     printed = claim(where, "Shapley's order is the best for every posterior of naive Bayes", not example.holds)
     reading = reword(naive_bayes_two(), r"Read as the joint density, which $h = \exp$ suggests, it holds")
     return Erratum(25, where, printed, naive_bayes_two(), reading=reading, remarks=(example,))
-
-
-ERRATA: Mapping[int, Callable[[], Erratum]] = {
-    3: erratum_3,
-    4: erratum_4,
-    5: erratum_5,
-    6: erratum_6,
-    7: erratum_7,
-    8: erratum_8,
-    9: erratum_9,
-    11: erratum_11,
-    13: erratum_13,
-    16: erratum_16,
-    17: erratum_17,
-    18: erratum_18,
-    19: erratum_19,
-    25: erratum_25,
-}
 
 
 def erratum(number: int) -> Erratum:

@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 
 from .algebra import Game, auc, checked, hybrids, shapley, size, subsets, zero
-from .check import Check, with_code
+from .check import Result, statement
 from .monotone import H, composite
 
 T = sp.Symbol("t", real=True)
@@ -56,8 +56,8 @@ def polynomial(n: int, degree: int) -> Callable[..., Any]:
     return evaluate
 
 
-@with_code
-def ig_completeness(n: int = 3, factor: Factor = step) -> Check:
+@statement("section 4")
+def ig_completeness(n: int = 3, factor: Factor = step) -> Result:
     """The attributions add up to f(x′) − f(x): the integrand is d/dt f along the path  [section 4]."""
     x, reference = ends(checked(n, 5, least=2))
     along = sp.Function("f")(*line(x, reference))
@@ -66,9 +66,7 @@ def ig_completeness(n: int = 3, factor: Factor = step) -> Check:
     f = polynomial(2, 2)
     total = sp.Add(*integrated_gradients(f, x[:2], reference[:2], factor))
     missing = sp.expand(f(*reference[:2]) - f(*x[:2]) - total)
-    return Check(
-        "ig_completeness",
-        "section 4",
+    return (
         r"$\sum_j (x'_j-x_j)\int_0^1\partial_jf(x+t(x'-x))\,dt$ ${} = f(x')-f(x)$: by the chain rule for any "
         rf"differentiable $f$ of {n} features, and integrated for every polynomial quadratic in each of two",
         zero(along.diff(T) - integrand) and bool(missing == 0),
@@ -81,8 +79,8 @@ def scaled_step(beta: Any, start: Any, end: Any) -> Any:
     return (end - start) * beta
 
 
-@with_code
-def ig_order(n: int = 3, coefficient: Callable[[Any, Any, Any], Any] = scaled_step) -> Check:
+@statement("appendix B.2")
+def ig_order(n: int = 3, coefficient: Callable[[Any, Any, Any], Any] = scaled_step) -> Result:
     """For h(β_0 + xᵀβ), IG_j = γ_j · (one integral of h′), γ_j = (x′_j − x_j)β_j  [appendix B.2]."""
     x, reference = ends(checked(n, 5))
     beta = [sp.Symbol(f"β_{j}", real=True) for j in range(n + 1)]
@@ -93,9 +91,7 @@ def ig_order(n: int = 3, coefficient: Callable[[Any, Any, Any], Any] = scaled_st
     partials = [sp.diff(f, z).subs(path, simultaneous=True) for z in places]
     claims = [coefficient(*terms) for terms in zip(beta[1:], x, reference, strict=True)]
     terms = zip(x, reference, partials, claims, strict=True)
-    return Check(
-        "ig_order",
-        "appendix B.2",
+    return (
         r"For $f = h(\beta_0+x^\top\beta)$: $\mathrm{IG}_j = \gamma_j\int_0^1h'(a(t))\,dt$ with "
         rf"$\gamma_j = (x'_j-x_j)\beta_j$, so with $h'>0$ the order of IG is that of $\gamma$; $n = {n}$",
         all(zero((b - a) * partial - claim * slope) for a, b, partial, claim in terms),
@@ -108,8 +104,8 @@ def cubic(w: Any) -> Any:
     return w + w**3
 
 
-@with_code
-def ig_order_curved(power: int = 2) -> Check:
+@statement("section 3 and appendix B.2")
+def ig_order_curved(power: int = 2) -> Result:
     """For h of a curved additive function IG may choose another order than the best (beyond the paper)."""
     effects = [sp.Rational(9, 10), sp.Integer(1)]
     f = lambda a, b: cubic(effects[0] * a**power + effects[1] * b)  # noqa: E731
@@ -117,9 +113,7 @@ def ig_order_curved(power: int = 2) -> Check:
     game = composite(cubic, [sp.Integer(0), *effects])
     areas = {order: auc(game, order) for order in ((1, 2), (2, 1))}
     phi = shapley(game)
-    return Check(
-        "ig_order_curved",
-        "section 3 and appendix B.2",
+    return (
         rf"$f = h(\frac9{{10}}x_1^{{{power}}}+x_2)$, $h(w)=w+w^3$, from $(0,0)$ to $(1,1)$: IG ranks feature "
         r"1 first, although Shapley values and the larger AUC put feature 2 first",
         bool(ig[0] > ig[1] and phi[1] < phi[2] and areas[1, 2] < areas[2, 1]),
@@ -138,8 +132,8 @@ def interpolation(game: Game) -> Callable[..., Any]:
     return evaluate
 
 
-@with_code
-def ig_multilinear(n: int = 3, power: int = 1) -> Check:
+@statement("section 4, option b")
+def ig_multilinear(n: int = 3, power: int = 1) -> Result:
     """IG of a multilinear interpolation plus an additive function are its Shapley values  [section 4]."""
     game = hybrids(checked(n, 5))
     curved = [[sp.Symbol(f"c_{j}{k}", real=True) for k in (1, 2, 3)] for j in range(1, n + 1)]
@@ -150,9 +144,7 @@ def ig_multilinear(n: int = 3, power: int = 1) -> Check:
 
     corners = {u: game[u] + sp.Add(*(sp.Add(*curved[j - 1]) for j in u)) for u in game}
     ig, phi = integrated_gradients(f, [0] * n, [1] * n), shapley(corners)
-    return Check(
-        "ig_multilinear",
-        "section 4, option b",
+    return (
         r"IG of the multilinear interpolation of any game, plus an additive function of cubic parts, equal "
         rf"its Shapley values, $n = {n}$",
         all(zero(ig[j - 1] - phi[j]) for j in phi),
@@ -160,16 +152,14 @@ def ig_multilinear(n: int = 3, power: int = 1) -> Check:
     )
 
 
-@with_code
-def ig_mixed(power: int = 2) -> Check:
+@statement("section 4, option b")
+def ig_mixed(power: int = 2) -> Result:
     """Interpolating the binary features only does not give Shapley values (beyond the paper)."""
     f = lambda binary, real: binary * real**power  # noqa: E731  multilinear in the binary one already
     ig = integrated_gradients(f, [0, 0], [1, 1])
     game = {u: f(sp.Integer(1 in u), sp.Integer(2 in u)) for u in subsets(2)}
     phi = shapley(game)
-    return Check(
-        "ig_mixed",
-        "section 4, option b",
+    return (
         rf"$g = x_1x_2^{{{power}}}$ with binary $x_1$ and real $x_2$ is its own interpolation, and IG from "
         r"$(0,0)$ to $(1,1)$ are not its Shapley values",
         [phi[1], phi[2]] != ig,

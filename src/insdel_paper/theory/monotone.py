@@ -12,7 +12,7 @@ from insdel.errors import UserError
 
 from .additive_functions import falling
 from .algebra import Order, Subset, auc, checked, checked_order, dividend, orders, shapley, subsets, zero
-from .check import Check, with_code
+from .check import Result, statement
 
 Link = Callable[[Any], Any]
 
@@ -51,8 +51,8 @@ def composite(link: Link, coefficients: list[Any]) -> dict[Subset, Any]:
     return {u: link(constant + sp.Add(*(effects[j - 1] for j in u))) for u in subsets(len(effects))}
 
 
-@with_code
-def monotone_swap(n: int = 5, last: Callable[[int], int] = lambda r: r) -> Check:
+@statement("appendix B.2")
+def monotone_swap(n: int = 5, last: Callable[[int], int] = lambda r: r) -> Result:
     """Swapping places r and r + 1 changes one point of the curve only  [appendix B.2]."""
     gamma = gammas(checked(n, 8, least=2))
     game, order = composite(H, gamma), list(range(1, n + 1))
@@ -61,9 +61,7 @@ def monotone_swap(n: int = 5, last: Callable[[int], int] = lambda r: r) -> Check
         other = [*order[: r - 1], r + 1, r, *order[r + 1 :]]
         differences.append(auc(game, other) - auc(game, order))
         claims.append(H(sp.Add(*gamma[:r], gamma[r + 1])) - H(sp.Add(*gamma[: last(r) + 1])))
-    return Check(
-        "monotone_swap",
-        "appendix B.2",
+    return (
         r"$\mathrm{AUC}(\pi')-\mathrm{AUC}(\pi)$ ${} = h(s_{r-1}+\gamma_{\pi(r+1)}) - h(s_r)$ with "
         rf"$s_r = \gamma_0+\sum_{{\ell\le r}}\gamma_{{\pi(\ell)}}$, for any $h$, $n = {n}$, all $r$",
         all(zero(d - c) for d, c in zip(differences, claims, strict=True)),
@@ -87,14 +85,12 @@ def ahead(gaps: list[Any]) -> bool:
     return all(gap.is_nonnegative is True for gap in gaps) and any(gap.is_positive for gap in gaps)
 
 
-@with_code
-def monotone_best_order(n: int = 5, best: Order | None = None) -> Check:
+@statement("appendix B.2")
+def monotone_best_order(n: int = 5, best: Order | None = None) -> Result:
     """Falling γ has the largest AUC of all n! orders, for each strictly increasing h  [appendix B.2]."""
     best = checked_order(best, range(1, checked(n, 6, least=2) + 1))
     others = [order for order in orders(n) if order != best]
-    return Check(
-        "monotone_best_order",
-        "appendix B.2",
+    return (
         r"For $\gamma_1>\dots>\gamma_n$ the order $1,\dots,n$ has the largest AUC whatever the increasing $h$: "
         rf"at each point its argument of $h$ is at least that of any other of the {n}! orders",
         all(ahead(compared(n, best, order)) for order in others),
@@ -102,14 +98,12 @@ def monotone_best_order(n: int = 5, best: Order | None = None) -> Check:
     )
 
 
-@with_code
-def monotone_worst_order(n: int = 5, worst: Order | None = None) -> Check:
+@statement("appendix B.2, completed")
+def monotone_worst_order(n: int = 5, worst: Order | None = None) -> Result:
     """Rising γ has the smallest AUC, so the same ranking is best for deletion too (beyond the paper)."""
     worst = checked_order(worst, range(checked(n, 6, least=2), 0, -1))
     others = [order for order in orders(n) if order != worst]
-    return Check(
-        "monotone_worst_order",
-        "appendix B.2, completed",
+    return (
         r"The deletion test takes the same ranking from its end, by rising $\gamma$, and this order has the "
         rf"smallest $\mathrm{{AUC}}'$ of all {n}! orders whatever the increasing $h$",
         all(ahead(compared(n, order, worst)) for order in others),
@@ -122,8 +116,8 @@ def pair_weight(n: int, u: Subset) -> Any:
     return sp.Rational(factorial(len(u)) * factorial(n - len(u) - 2), factorial(n - 1))
 
 
-@with_code
-def monotone_shapley_order(n: int = 4, weight: Callable[[int, Subset], Any] = pair_weight) -> Check:
+@statement("appendix B.2")
+def monotone_shapley_order(n: int = 4, weight: Callable[[int, Subset], Any] = pair_weight) -> Result:
     """φ_ℓ − φ_ℓ′ is a mean of comparisons h(s + γ_ℓ) − h(s + γ_ℓ′)  [appendix B.2]."""
     gamma = gammas(checked(n, 6, least=2))
     game = composite(H, gamma)
@@ -134,9 +128,7 @@ def monotone_shapley_order(n: int = 4, weight: Callable[[int, Subset], Any] = pa
         for i, j in pairs
     }
     weights = [weight(n, u) for u in subsets(n - 2)]
-    return Check(
-        "monotone_shapley_order",
-        "appendix B.2",
+    return (
         r"$\phi_\ell-\phi_{\ell'}$ is a mean with positive weights of $h(s+\gamma_\ell)-h(s+\gamma_{\ell'})$, "
         rf"so $\phi$ has the order of $\gamma$ for each increasing $h$, $n = {n}$",
         all(zero(phi[i] - phi[j] - means[i, j]) for i, j in pairs)
@@ -157,13 +149,11 @@ def rise(link: Link) -> list[Any]:
     return [sp.expand(link(end) - link(start)) for start, end in cases]
 
 
-@with_code
-def increasing(name: str = "logistic", link: Link | None = None) -> Check:
+@statement("appendix B.2", cases=LINKS)
+def increasing(name: str = "logistic", link: Link | None = None) -> Result:
     """The paper's examples of h are strictly increasing: h(b) − h(a) > 0 for all b > a  [appendix B.2]."""
     rises = rise(link or link_named(name))
-    return Check(
-        "increasing",
-        "appendix B.2",
+    return (
         f"The {name} function is strictly increasing",
         all(step.is_positive is True for step in rises),
         {f"rise, case {k}": step for k, step in enumerate(rises, start=1)},
@@ -176,8 +166,8 @@ def numbers(name: str) -> list[Any]:
     return plain if name == "leaky ReLU" else [-sp.log(2), -sp.log(5), sp.log(3), sp.log(2)]
 
 
-@with_code
-def monotone_example(name: str = "logistic", effects: list[Any] | None = None) -> Check:
+@statement("appendix B.2", cases=LINKS)
+def monotone_example(name: str = "logistic", effects: list[Any] | None = None) -> Result:
     """One exact case: all 3! orders, and the best is the one by Shapley value and by γ  [appendix B.2]."""
     gamma = effects or numbers(name)
     game = composite(link_named(name), gamma)
@@ -186,24 +176,20 @@ def monotone_example(name: str = "logistic", effects: list[Any] | None = None) -
     best = max(areas, key=lambda order: areas[order])
     by_shapley = tuple(sorted(phi, key=lambda j: -phi[j]))
     by_gamma = tuple(sorted(phi, key=lambda j: -gamma[j]))
-    return Check(
-        "monotone_example",
-        "appendix B.2",
+    return (
         f"For the {name} function of an additive one the order by Shapley value has the largest AUC",
         best == by_shapley == by_gamma and list(areas.values()).count(areas[best]) == 1,
         {"γ": gamma, "φ": list(phi.values()), "best order": best, "AUC of all orders": list(areas.values())},
     )
 
 
-@with_code
-def logistic_interactions(n: int = 3, constant: Any = 0) -> Check:
+@statement("section 3")
+def logistic_interactions(n: int = 3, constant: Any = 0) -> Result:
     """The logistic function of an additive one has interactions of all orders  [section 3]."""
     ratios = [sp.Integer(2), sp.Integer(3), sp.Integer(5), sp.Integer(7)][: checked(n, 4, least=2)]
     game = composite(logistic, [sp.sympify(constant), *map(sp.log, ratios)])
     parts = {u: sp.simplify(dividend(game, u)) for u in subsets(n) if len(u) > 1}
-    return Check(
-        "logistic_interactions",
-        "section 3",
+    return (
         r"$\sigma(\gamma_0+\sum_j\gamma_jz_j)$ has $\Delta_u\ne0$ for every $|u|\ge2$, here at "
         rf"$\gamma_j = \log 2, \log 3, \dots$, $n = {n}$",
         all(part != 0 for part in parts.values()),

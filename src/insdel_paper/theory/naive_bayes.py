@@ -13,7 +13,7 @@ from typing import Any
 import sympy as sp
 
 from .algebra import Subset, auc, orders, shapley, subsets, zero
-from .check import Check, with_code
+from .check import Result, statement
 from .monotone import logistic
 
 Ratios = Sequence[Sequence[Any]]  # one row per class, one likelihood ratio per feature
@@ -38,8 +38,8 @@ def symbols(n: int, k: int) -> list[Any]:
     return [sp.Symbol(f"r_{k}{j}", positive=True) for j in range(1, n + 1)]
 
 
-@with_code
-def naive_bayes_two(n: int = 3, classes: int = 2) -> Check:
+@statement("appendix B.2")
+def naive_bayes_two(n: int = 3, classes: int = 2) -> Result:
     """With two classes the posterior is σ of an additive function; the joint density is exp of one."""
     ratios = [symbols(n, k) for k in range(1, classes + 1)]
     posteriors = posterior(ratios)
@@ -49,9 +49,7 @@ def naive_bayes_two(n: int = 3, classes: int = 2) -> Check:
         gaps.append(sp.simplify(value - logistic(logit)))
         additive = sp.exp(sp.Add(*(sp.log(ratios[0][j - 1]) for j in u)))
         joint.append(sp.simplify(additive - likelihoods(ratios, u)[0]))
-    return Check(
-        "naive_bayes_two",
-        "appendix B.2",
+    return (
         r"Naive Bayes: the joint density of $x$ and a class is $\exp$ of an additive function, and the posterior of "
         rf"one of two classes is $\sigma$ of one, $n = {n}$. So Shapley's order is the best for both",
         all(zero(gap) for gap in [*gaps, *joint]),
@@ -59,8 +57,8 @@ def naive_bayes_two(n: int = 3, classes: int = 2) -> Check:
     )
 
 
-@with_code
-def naive_bayes_three(doublings: Sequence[Sequence[int]] = DOUBLINGS) -> Check:
+@statement("appendix B.2, completed")
+def naive_bayes_three(doublings: Sequence[Sequence[int]] = DOUBLINGS) -> Result:
     """The posterior of one class among three: another order beats Shapley's, in exact arithmetic."""
     ratios = [[sp.Integer(2) ** power for power in row] for row in doublings]
     game = posterior(ratios)
@@ -68,9 +66,7 @@ def naive_bayes_three(doublings: Sequence[Sequence[int]] = DOUBLINGS) -> Check:
     areas = {order: auc(game, order) for order in orders(len(phi))}
     by_shapley = tuple(sorted(phi, key=lambda j: -phi[j]))
     best = max(areas, key=lambda order: areas[order])
-    return Check(
-        "naive_bayes_three",
-        "appendix B.2, completed",
+    return (
         "The posterior of one class among three, in naive Bayes or a softmax regression, can have a better order than "
         "Shapley's",
         bool(areas[best] > areas[by_shapley]),

@@ -8,7 +8,7 @@ from typing import Any
 import sympy as sp
 
 from .algebra import Game, Subset, checked, hybrids, shapley, size, subsets, zero
-from .check import Check, with_code
+from .check import Result, statement
 
 
 def complement(game: Game, u: Subset) -> Subset:
@@ -31,40 +31,36 @@ def parity_coefficient(game: Game, u: Subset) -> Any:
     return sp.expand(sp.Add(*((-1) ** len(u & v) * game[v] for v in game)) / len(game))
 
 
-@with_code
-def even_part_has_no_say(n: int = 4, part: Callable[[Game], dict[Subset, Any]] = even_part) -> Check:
+@statement("beyond the paper")
+def even_part_has_no_say(n: int = 4, part: Callable[[Game], dict[Subset, Any]] = even_part) -> Result:
     """The Shapley values of the even part are 0, so those of f are those of its odd part."""
     game = hybrids(checked(n, 5))
     left, odd = shapley(part(game)), shapley(odd_part(game))
     values = shapley(game)
-    return Check(
-        "even_part_has_no_say",
-        "beyond the paper",
+    return (
         rf"the Shapley values of $f$ are those of $(f(S) - f(S^c))/2$; those of the rest are 0, $n = {n}$",
         all(zero(left[j]) and zero(values[j] - odd[j]) for j in values),
         {"φ_1": values[1]},
     )
 
 
-@with_code
+@statement("beyond the paper")
 def odd_parities_are_shared(
     n: int = 4, share: Callable[[Subset], Any] = lambda u: sp.Rational(-2 * (len(u) % 2), len(u))
-) -> Check:
+) -> Result:
     """φ_j = −2 Σ c_u / |u| over the sets u of odd size that contain j."""
     game = hybrids(checked(n, 5))
     values, sets = shapley(game), [u for u in subsets(n) if u]
     shared = {j: sp.Add(*(share(u) * parity_coefficient(game, u) for u in sets if j in u)) for j in values}
-    return Check(
-        "odd_parities_are_shared",
-        "beyond the paper",
+    return (
         rf"$\phi_j = -2\sum_{{u\ni j,\ |u|\ \mathrm{{odd}}}} c_u/|u|$ for every $f$, $n = {n}$",
         all(zero(values[j] - shared[j]) for j in values),
         {"φ_1": values[1]},
     )
 
 
-@with_code
-def odd_kernel(n: int = 4, counted: Callable[[Subset], bool] = lambda u: len(u) % 2 == 1) -> Check:
+@statement("beyond the paper")
+def odd_kernel(n: int = 4, counted: Callable[[Subset], bool] = lambda u: len(u) % 2 == 1) -> Result:
     """Σ over odd u of Π_{j∈u} ρ_j z_j z′_j is proportional to sinh(Σ b_j z_j z′_j) if ρ_j = tanh b_j."""
     rates = sp.symbols(f"rho_1:{checked(n, 6) + 1}", positive=True)
     signs = sp.symbols(f"s_1:{n + 1}", real=True)  # z_j z′_j, which is ±1
@@ -73,9 +69,7 @@ def odd_kernel(n: int = 4, counted: Callable[[Subset], bool] = lambda u: len(u) 
     # e^(±b) = √((1 + ρ) / (1 − ρ)) to the power ±1, so that Π (1 ± ρ s) = c e^(± Σ b s) with c = Π √(1 − ρ²)
     one = [(1 + r * s) ** 2 - (1 - r**2) * ((1 + r) / (1 - r)) ** s for r, s in zip(rates, signs, strict=True)]
     exact = all(zero(sp.simplify(gap.subs(s, way))) for gap, s in zip(one, signs, strict=True) for way in (1, -1))
-    return Check(
-        "odd_kernel",
-        "beyond the paper",
+    return (
         rf"$\sum_{{|u|\ \mathrm{{odd}}}} \prod_{{j\in u}} \rho_j z_j z'_j \propto \sinh(\sum_j b_j z_j z'_j)$, $n={n}$",
         exact and zero(total - (both[0] - both[1]) / 2),
         {"one factor": both[0].args[0]},

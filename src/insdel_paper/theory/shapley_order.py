@@ -22,20 +22,18 @@ from .algebra import (
     shapley,
     zero,
 )
-from .check import Check, with_code
+from .check import Result, statement
 
 A = sp.Symbol("A", real=True)
 
 
-@with_code
-def shapley_dividends(n: int = 5, share: Callable[[Subset], Any] = lambda u: sp.Rational(1, len(u))) -> Check:
+@statement("section 3.4")
+def shapley_dividends(n: int = 5, share: Callable[[Subset], Any] = lambda u: sp.Rational(1, len(u))) -> Result:
     """φ_j = Σ_{u ∋ j} Δ_u / |u|: each interaction is shared equally  [section 3.4]."""
     game = hybrids(checked(n, 6))
     values = shapley(game)
     shared = {j: sp.Add(*(share(u) * dividend(game, u) for u in game if j in u)) for j in values}
-    return Check(
-        "shapley_dividends",
-        "section 3.4",
+    return (
         rf"$\phi_j = \sum_{{u\ni j}} \Delta_u/|u|$ for every $f$, $n = {n}$",
         all(zero(values[j] - shared[j]) for j in values),
         {"φ_1": values[1]},
@@ -48,17 +46,15 @@ def jump(game: Game, order: Order, j: int) -> Any:
     return points[step + 1] - points[step]
 
 
-@with_code
-def shapley_paths(n: int = 4, gain: Callable[[Game, Order, int], Any] = jump) -> Check:
+@statement("section 4")
+def shapley_paths(n: int = 4, gain: Callable[[Game, Order, int], Any] = jump) -> Result:
     """φ_j is the mean jump of feature j over all n! paths; all φ add up to f(x′) − f(x)  [section 4]."""
     game = hybrids(checked(n, 5))
     values = shapley(game)
     means = {j: mean_over_orders(n, lambda order, j=j: gain(game, order, j)) for j in values}  # type: ignore[misc]
     total = sp.expand(sp.Add(*values.values()))
     whole = game[frozenset(range(1, n + 1))] - game[frozenset()]
-    return Check(
-        "shapley_paths",
-        "section 4",
+    return (
         rf"$\phi_j$ is the mean jump of feature $j$ over all {n}! paths, and $\sum_j\phi_j = f(x')-f(x)$",
         all(zero(values[j] - means[j]) for j in values) and zero(total - whole),
         {"φ_1": values[1], "sum of all φ_j": total},
@@ -71,8 +67,8 @@ def example(empty: Any = 0) -> dict[Subset, Any]:
     return from_dividends({frozenset(u): sp.sympify(d) for u, d in effects.items()}, 3)
 
 
-@with_code
-def counterexample(claimed: Any = None) -> Check:
+@statement("section 3.4")
+def counterexample(claimed: Any = None) -> Result:
     """Shapley ranks 1, 2, 3, and 1, 3, 2 has a larger AUC, exactly for −2 < A < −1  [section 3.4]."""
     claimed = sp.Interval.open(-2, -1) if claimed is None else claimed
     game = example()
@@ -80,9 +76,7 @@ def counterexample(claimed: Any = None) -> Check:
     by_shapley, other = auc(game, (1, 2, 3)), auc(game, (1, 3, 2))
     ranked = sp.And(phi[1] > phi[2], phi[2] > phi[3]).as_set()
     interval = ranked.intersect((other > by_shapley).as_set())
-    return Check(
-        "counterexample",
-        "section 3.4",
+    return (
         r"$\phi_1>\phi_2>\phi_3$ and $\mathrm{AUC}((1,3,2)) > \mathrm{AUC}((1,2,3))$ exactly for $-2<A<-1$",
         bool(interval == claimed),
         {
@@ -99,8 +93,8 @@ def region(conditions: list[Any]) -> Any:
     return sp.And(*conditions).as_set()
 
 
-@with_code
-def counterexample_set(claimed: Any = None) -> Check:
+@statement("section 3.4, completed")
+def counterexample_set(claimed: Any = None) -> Result:
     """All A for which no order of falling Shapley values has the largest AUC (beyond the paper)."""
     claimed = sp.Interval.open(-2, -1) + sp.Interval.open(-sp.oo, -4) if claimed is None else claimed
     game = example()
@@ -111,24 +105,20 @@ def counterexample_set(claimed: Any = None) -> Check:
         falls = [phi[i] >= phi[j], phi[j] >= phi[k]]
         agree += region(falls + [area >= rival for rival in areas.values()])
     fails = sp.S.Reals - agree
-    return Check(
-        "counterexample_set",
-        "section 3.4, completed",
+    return (
         r"In the same game no Shapley order is best for $-2<A<-1$, nor for $A<-4$; for all other $A$ one is",
         bool(fails == claimed),
         {"some Shapley order is best": agree, "none is": fails},
     )
 
 
-@with_code
-def no_counterexample_for_two(ratio: Any = 1) -> Check:
+@statement("section 3.4")
+def no_counterexample_for_two(ratio: Any = 1) -> Result:
     """For n = 2, AUC((1, 2)) − AUC((2, 1)) = φ_1 − φ_2 for every f  [section 3.4]."""
     game = hybrids(2)
     phi = shapley(game)
     lead = auc(game, (1, 2)) - auc(game, (2, 1))
-    return Check(
-        "no_counterexample_for_two",
-        "section 3.4",
+    return (
         r"For $n=2$: $\mathrm{AUC}((1,2)) - \mathrm{AUC}((2,1)) = \phi_1-\phi_2$, so there is none",
         zero(lead - ratio * (phi[1] - phi[2])),
         {"AUC((1, 2)) − AUC((2, 1))": lead, "φ_1 − φ_2": sp.expand(phi[1] - phi[2])},
