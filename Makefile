@@ -5,7 +5,7 @@ JOBS ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup book test test-all bench race paper course serve notebooks lock clean
+.PHONY: help setup book test test-all bench race paper course pdf serve notebooks lock clean
 
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
@@ -44,6 +44,9 @@ paper: $(READY)  ## record the full-size runs anew, then build the book at full 
 
 course: $(READY)  ## exercise notebooks for students and teachers, slides for lectures, into build/course
 	$(BIN)/insdel course
+
+pdf: book  ## the whole book as one PDF, build/book.pdf (needs Chromium)
+	$(BIN)/python tools/pdf.py
 
 serve: book  ## build the book and serve it on localhost:8000
 	$(BIN)/python -m http.server 8000 --bind 127.0.0.1 --directory build/book

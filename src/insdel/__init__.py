@@ -7,7 +7,7 @@ Everything is loaded when it is first used.
 
 import lazy_loader
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
