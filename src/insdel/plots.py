@@ -22,6 +22,7 @@ PALETTE = {
     "black": "#1A1A1A",
 }
 COLORS = list(PALETTE.values())
+WIDEST = 7.6  # inches: wider figures are shrunk on the page, and their text with them
 
 STYLE: dict[str, Any] = {
     "figure.facecolor": "#FFFFFF",
@@ -52,7 +53,7 @@ def panels_row(
     columns: int = 1, width: float = 6.4, height: float = 3.8, sharey: bool = False
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure with a row of panels, closed so that a notebook shows it once."""
-    figure, axes = plt.subplots(1, columns, figsize=(width, height), squeeze=False, sharey=sharey)
+    figure, axes = plt.subplots(1, columns, figsize=(min(width, WIDEST), height), squeeze=False, sharey=sharey)
     plt.close(figure)
     return figure, list(axes[0])
 
@@ -73,7 +74,7 @@ def step_axis(axes: Axes, n: int, names: Sequence[str] | None = None) -> None:
 
 def panels_grid(rows: int, columns: int, width: float, height: float, **shared: Any) -> tuple[Figure, np.ndarray]:
     """Return a figure with rows and columns of panels, closed so that a notebook shows it once."""
-    figure, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, **shared)
+    figure, axes = plt.subplots(rows, columns, figsize=(min(width, WIDEST), height), squeeze=False, **shared)
     engine = figure.get_layout_engine()
     if engine is not None:  # room between the labels of one row and the titles of the next
         engine.set(h_pad=0.12)
