@@ -1,4 +1,4 @@
-"""The figure of the README and the home page: `python tools/first_figure.py` writes it anew."""
+"""The figures of the README and the home page: `python tools/first_figure.py` writes them anew."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from insdel.curves import curve, order
 from insdel.examples import house
 from insdel.lattice import Lattice
 from insdel_paper import figures
+from insdel_paper.figures import answer
+from insdel_paper.studies.leads import PLACES, leads
 
 PATH = Path(__file__).resolve().parents[1] / "book" / "_static" / "first_figure.svg"
+ANSWER = PATH.with_name("answer.svg")
 PREVIEW = PATH.with_name("preview.png")  # what a link to the book shows
 
 
@@ -32,6 +35,12 @@ def write(path: Path = PATH) -> None:
     first_figure().savefig(path, metadata={"Date": None})
 
 
+def write_answer(path: Path = ANSWER) -> None:
+    """Write the figure with which the home page answers, from the recorded runs."""
+    figures.use_style()
+    answer.lead(leads(PLACES)).savefig(path, metadata={"Date": None})
+
+
 def write_preview(path: Path = PREVIEW) -> None:
     """Write the picture that links show, 1,200 × 630 pixels."""
     figures.use_style()
@@ -43,4 +52,5 @@ def write_preview(path: Path = PREVIEW) -> None:
 
 if __name__ == "__main__":
     write()
+    write_answer()
     write_preview()
