@@ -54,6 +54,8 @@ class Columns:
         if isinstance(dtype, pd.CategoricalDtype):
             return pd.Categorical.from_codes(codes, dtype=dtype)
         filled = bool((codes < 0).any())
+        if isinstance(labels, pd.api.extensions.ExtensionArray):  # text in Arrow's storage knows no other way
+            return pd.Series(labels.take(codes, allow_fill=filled), dtype=dtype)
         return pd.Series(pd.api.extensions.take(labels, codes, allow_fill=filled), dtype=dtype)
 
 
