@@ -14,12 +14,27 @@ from insdel.errors import UserError
 from insdel.plots import COLORS, PALETTE, STYLE, straight_line
 
 TITLES = {"insertion": "Insertion", "deletion": "Deletion"}
+FIXED = {"random": PALETTE["grey"], "expected": PALETTE["grey"], "best": PALETTE["black"]}
+LONGEST = 22  # characters of a feature's name in a legend
 
 
 def method_title(label: str) -> str:
     """A method's name as readers know it; labels of users as they are."""
     extra = {"best": "Best order", "expected": "Chance"}
     return METHODS[label].title if label in METHODS else extra.get(label, label)
+
+
+def _plain(text: Any, longest: int | None = None) -> str:
+    """Text as it is, for a dollar sign would begin a formula; cut where it is too long."""
+    short = str(text) if longest is None or len(str(text)) <= longest else str(text)[: longest - 1] + "…"
+    return short.replace("$", r"\$")
+
+
+def colours(comparison: Any) -> dict[str, str]:
+    """One colour for each method, the same in all plots of a comparison; controls are grey or black."""
+    free = [color for color in COLORS if color not in FIXED.values()]
+    others = [label for label in comparison.plan.methods if label not in FIXED]
+    return {**FIXED, **{label: free[k % len(free)] for k, label in enumerate(others)}}
 
 
 def plot_comparison(comparison: Any, axes: Axes | None = None) -> Axes:
@@ -33,28 +48,33 @@ def plot_comparison(comparison: Any, axes: Axes | None = None) -> Axes:
     summary = comparison.summary(bootstrap=0)
     if "score" not in summary:
         raise UserError("plot needs scores, but this comparison was made with score=False. Leave that out.")
-    labels = list(dict.fromkeys(summary["method"]))
+    labels, modes = (list(dict.fromkeys(summary[name])) for name in ("method", "mode"))
     if axes is None:
         with plt.style.context(STYLE):
-            axes = plt.subplots(figsize=(6.4, 1.2 + 0.55 * len(labels)))[1]
-    table = comparison.table.assign(method=comparison.table["method"].map(method_title))
-    colours = {"insertion": PALETTE["blue"], "deletion": PALETTE["orange"]}
-    sns.stripplot(table, x="score", y="method", hue="mode", dodge=True, size=2.5, alpha=0.35, palette=colours,
-                  legend=False, ax=axes, zorder=1)  # fmt: skip
-    modes = list(dict.fromkeys(summary["mode"]))
+            axes = plt.subplots(figsize=(6.4, 1.3 + 0.62 * len(labels)))[1]
+    color = colours(comparison)
+    table = comparison.table.astype({"method": str})
+    sns.stripplot(table, x="score", y="method", hue="method", order=labels, palette=color, size=2.5, alpha=0.3,
+                  jitter=0.3, legend=False, ax=axes, zorder=1)  # fmt: skip
     for k, mode in enumerate(modes):
         rows = summary[summary["mode"] == mode].set_index("method").loc[labels]
-        places = np.arange(len(labels)) + (k - (len(modes) - 1) / 2) * 0.4
-        axes.errorbar(rows["score"], places, xerr=2 * rows["score_se"], fmt="o", markersize=6, capsize=3,
-                      color=colours[mode], markeredgecolor="white", label=TITLES[mode], zorder=3)  # fmt: skip
+        place = (k - (len(modes) - 1) / 2) * 0.34
+        style: dict[str, Any] = {"fmt": "os"[k % 2], "markersize": 7, "capsize": 3, "zorder": 3}
+        for j, label in enumerate(labels):
+            axes.errorbar(rows.loc[label, "score"], j + place, xerr=2 * rows.loc[label, "score_se"], color=color[label],
+                          markerfacecolor=color[label] if k == 0 else "white", **style)  # fmt: skip
+        face = PALETTE["black"] if k == 0 else "white"
+        axes.plot([], [], "os"[k % 2], markersize=7, color=PALETTE["black"], markerfacecolor=face, label=TITLES[mode])
     lowest = float(np.nanmin([-0.1, *(summary["score"] - 2.5 * summary["score_se"].fillna(0))]))
     axes.set_xlim(max(lowest, -1.3), 1.08)
+    axes.set_ylim(len(labels) - 0.5, -0.5)
     for place in (0, 1):
         axes.axvline(place, color=PALETTE["grey"], linestyle="--", linewidth=1, zorder=0)
     found = " that a search found" if (summary["best_is"] == "search").any() else ""
     axes.set_xlabel(f"score: 0 = chance, 1 = the best order{found}")
     axes.set_ylabel("")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.16 + 0.5 / len(labels)), ncol=2)
+    axes.set_yticks(range(len(labels)), [_plain(method_title(label)) for label in labels])
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncol=2, borderaxespad=0.2)
     return axes
 
 
@@ -67,20 +87,25 @@ def plot_walk(comparison: Any, row: Any, mode: str = "insertion", axes: Axes | N
     first : features of each method that the legend names, in the order in which they change
     """
     walks, orders = comparison.curves(row, mode)
-    names = comparison.pairs.names or [f"feature {j}" for j in range(comparison.pairs.n)]
+    n = comparison.pairs.n
+    names = comparison.pairs.names or [f"feature {j}" for j in range(n)]
     if axes is None:
         with plt.style.context(STYLE):
-            axes = plt.subplots(figsize=(6.4, 3.8))[1]
+            axes = plt.subplots(figsize=(6.4, 3.6 + 0.16 * len(walks)))[1]
     straight_line(axes, next(iter(walks.values())))
+    color = colours(comparison)
     for k, (label, curve) in enumerate(walks.items()):
-        steps = "" if label not in orders else ": " + ", ".join(str(names[j]) for j in orders[label][:first]) + " …"
+        chosen = [_plain(names[j], LONGEST) for j in orders.get(label, ())[:first]]
+        steps = ": " + ", ".join(chosen) + (" …" if n > first else "") if chosen else ""
         style = ("-", "--", "-.", ":")[k // len(COLORS) % 4]
-        axes.plot(curve, style, color=COLORS[k % len(COLORS)], label=method_title(label) + steps, drawstyle="default")
-    n = comparison.pairs.n
+        axes.plot(curve, style, color=color[label], label=_plain(method_title(label)) + steps,
+                  marker="o" if n <= 20 else None, markersize=3.5,
+                  linewidth=1.4 + 1.2 * (len(walks) - 1 - k))  # lines that coincide remain visible  # fmt: skip
     if n <= 12:
         axes.set_xticks(range(n + 1))
     axes.set_xlabel("features changed so far")
     axes.set_ylabel("prediction")
-    axes.set_title(f"{TITLES[mode]}, row {row}", fontsize=11)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=9, ncol=1)
+    axes.set_title(f"{TITLES[mode]}, row {_plain(row)}", fontsize=11)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), fontsize=9, borderaxespad=0, title_fontsize=9,
+                title="method: features that it changes first", alignment="left")  # fmt: skip
     return axes

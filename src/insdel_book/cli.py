@@ -103,16 +103,23 @@ def parser() -> argparse.ArgumentParser:
 def _add_report(commands: Any) -> None:
     """Add the command `insdel report`."""
     report = commands.add_parser("report", help="grade explanations of your model on your table: one HTML page")
-    report.add_argument("--data", type=Path, required=True, metavar="CSV", help="your table")
-    report.add_argument("--target", required=True, help="the column that the model predicts")
-    report.add_argument("--model", default="forest", help="file.py:name of your model, or network or forest to fit one")
-    report.add_argument("--attributions", type=Path, metavar="CSV", help="of your own: a row for each row of the table")
-    report.add_argument("--sign", choices=("shap", "change"), help="what their sign means: as shap says it, or x to x′")
-    report.add_argument("--policy", choices=("counterfactual", "one_to_one", "average"), default="counterfactual")
-    report.add_argument("--pairs", type=int, default=40, help="how many rows are tested, at most")
-    report.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out")
-    report.add_argument("--seed", type=int, default=0)
-    report.add_argument("-o", "--output", type=Path, default=Path("report.html"))
+    add, many = report.add_argument, {"nargs": "+", "default": []}
+    add("--data", type=Path, required=True, metavar="CSV", help="your table")
+    add("--target", required=True, help="the column that the model predicts")
+    add("--model", required=True, help="file.py:name, module:name, or a file: .safetensors of our network, .json or .ubj "
+        "of XGBoost, .txt of LightGBM, .cbm of CatBoost, .onnx")  # fmt: skip
+    add("--attributions", **many, metavar="LABEL=CSV", help="of your own: a row for each row of the table")
+    add("--sign", choices=("shap", "change", "absolute"), help="what their sign means: as shap writes it, or x to x′")
+    add("--reference", choices=("typical", "counterfactual", "one_to_one"), default="typical", help="what x′ is")
+    add("--background", metavar="N|CSV", help="average over N rows of the table, or the rows of a file, instead of x′")
+    add("--groups", **many, metavar="NAME=COLUMN,COLUMN", help="columns that change together")
+    add("--class", dest="positive", metavar="NAME", help="the class that is explained, or predicted")
+    add("--rows", type=int, default=40, help="how many rows are graded, at most (default: 40)")
+    add("--drop", **many, metavar="COLUMN", help="columns to leave out")
+    add("--keep", **many, metavar="COLUMN", help="features that look like ids")
+    add("--categorical", **many, metavar="COLUMN", help="columns of numbers that are categories")
+    add("--seed", type=int, default=0)
+    add("-o", "--output", type=Path, default=Path("report.html"))
     report.set_defaults(action=report_command)
 
 
@@ -172,9 +179,8 @@ def report_command(options: argparse.Namespace) -> None:
     """Grade explanations on a table and a model of one's own, into one HTML page."""
     from insdel.own import page
 
-    choice = {"brought": options.attributions, "sign": options.sign, "policy": options.policy, "drop": options.drop}
-    files = options.data, options.target, options.model, options.output
-    written, notes = page.write(*files, n_pairs=options.pairs, seed=options.seed, **choice)
+    choice = {name: value for name, value in vars(options).items() if name != "action"}
+    written, notes = page.write(**choice)
     say("\n".join([*notes, str(written.resolve())]))
 
 

@@ -1,7 +1,9 @@
-"""A reader's own model, of every kind: f on standardised points is the model on the table's columns."""
+"""A reader's own model, of every kind: f on the rows of the CSV is the model on the rows it was fitted to."""
 
 from __future__ import annotations
 
+import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -9,213 +11,227 @@ import pandas as pd
 import pytest
 import torch
 from sklearn.compose import make_column_transformer
-from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
-from sklearn.svm import LinearSVC
 
-import insdel
 from insdel.errors import UserError
 from insdel.evaluate import predict
-from insdel.own import models
-from insdel.own import table as own
+from insdel.own import mlp, models
+from insdel.own.table import Table, read
 from insdel_paper import networks
+
+FEATURES = ["area", "rooms", "district", "branch"]
+CATEGORIES = dict.fromkeys(("district", "branch"), "category")
 
 
 def flats(rows: int = 80) -> pd.DataFrame:
-    """Simulated flats; the price is linear in area and rooms, and 20 more in the centre."""
+    """Simulated flats: a branch is a category written as a number, and one area is missing."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"area": rng.uniform(3, 12, rows), "rooms": rng.integers(1, 5, rows),
-                          "district": rng.choice(["south", "north", "centre"], rows)})  # fmt: skip
-    return table.assign(price=3 * table["area"] + 10 * table["rooms"] + 20 * (table["district"] == "centre"))
+                          "district": rng.choice(["south", "north", "centre"], rows),
+                          "branch": rng.choice([300, 100, 200], rows)})  # fmt: skip
+    table["price"] = 3 * table["area"] + 20 * (table["district"] == "centre") + 9 * (table["branch"] == 300)
+    table["speed"] = pd.cut(table["price"], 3, labels=["fast", "mid", "slow"]).astype(str)
+    return table
 
 
-def number_case() -> tuple[own.Table, own.Split]:
-    table = own.build(flats().drop(columns="price"), flats()["price"], "simulated flats")
-    return table, own.split(table)
+FLATS = flats()
+X = FLATS[FEATURES]
 
 
-def class_case() -> tuple[own.Table, own.Split]:
-    names = pd.cut(flats()["price"], 3, labels=["cheap", "dear", "mid"]).astype(str).rename("price")
-    table = own.build(flats().drop(columns="price"), names, "simulated flats", positive="dear")
-    return table, own.split(table)
+def table(folder: Path, model: object, target: str = "price") -> Table:
+    FLATS.to_csv(folder / "flats.csv", index=False)
+    hints = {"fitted": models.fitted_columns(model), "categorical": models.categorical_columns(model)}
+    return read(folder / "flats.csv", target, drop=[] if hints["fitted"] else ["speed"], **hints)
 
 
-@pytest.fixture
-def numbers() -> tuple[own.Table, own.Split]:
-    return number_case()
+def numbers(folder: Path) -> Table:
+    FLATS[["area", "rooms", "price"]].to_csv(folder / "flats.csv", index=False)
+    return read(folder / "flats.csv", "price")
 
 
-@pytest.fixture
-def classes() -> tuple[own.Table, own.Split]:
-    return class_case()
+def xgboost(folder: Path, classes: bool) -> tuple[Path, np.ndarray]:
+    library = pytest.importorskip("xgboost")
+    rows, codes = X.astype(CATEGORIES), pd.factorize(FLATS["speed"], sort=True)[0]
+    if classes:
+        model = library.XGBClassifier(n_estimators=4, enable_categorical=True).fit(rows, codes)
+        model.save_model(folder / "m.json")
+        return folder / "m.json", model.predict_proba(rows)[:, 1]
+    model = library.XGBRegressor(n_estimators=9, enable_categorical=True).fit(rows, FLATS["price"])
+    model.save_model(folder / "m.ubj")
+    return folder / "m.ubj", model.predict(rows)
 
 
-def raw(case: tuple[own.Table, own.Split]) -> np.ndarray:
-    """Columns of the rows set aside."""
-    return case[0].features.to_numpy()[case[1].test]
+def lightgbm(folder: Path, classes: bool) -> tuple[Path, np.ndarray]:
+    library = pytest.importorskip("lightgbm")
+    rows, options = X.astype(CATEGORIES), {"n_estimators": 9, "min_child_samples": 3, "verbose": -1}
+    if classes:
+        model = library.LGBMClassifier(**options).fit(rows, FLATS["speed"])
+    else:
+        model = library.LGBMRegressor(**options).fit(rows, FLATS["price"])
+    model.booster_.save_model(folder / "m.txt")
+    return folder / "m.txt", model.predict_proba(rows)[:, 1] if classes else model.predict(rows)
 
 
-def values(subject: models.Subject, case: tuple[own.Table, own.Split]) -> np.ndarray:
-    return np.asarray(predict(subject.f, case[1].x_test))
+def catboost(folder: Path, classes: bool) -> tuple[Path, np.ndarray]:
+    library = pytest.importorskip("catboost")
+    options = {"iterations": 9, "verbose": 0, "cat_features": list(CATEGORIES), "allow_writing_files": False}
+    if classes:
+        model = library.CatBoostClassifier(**options).fit(X, FLATS["speed"])
+    else:
+        model = library.CatBoostRegressor(**options).fit(X, FLATS["price"])
+    model.save_model(str(folder / "m.cbm"))
+    return folder / "m.cbm", model.predict_proba(X)[:, 1] if classes else model.predict(X)
 
 
-def linear(columns: np.ndarray) -> np.ndarray:
-    """A plain function; it would fail on noisy codes, as it uses them as indices."""
-    extra = np.array([20.0, 0.0, 0.0])[columns[:, 2].astype(int)]
-    assert (columns[:, 2] == columns[:, 2].astype(int)).all()
-    return 3 * columns[:, 0] + 10 * columns[:, 1] + extra
+@pytest.mark.parametrize("library", [xgboost, lightgbm, catboost])
+@pytest.mark.parametrize("classes", [False, True])
+def test_a_native_file_predicts_what_the_model_did_and_categories_survive(tmp_path: Path, library, classes: bool) -> None:
+    path, expected = library(tmp_path, classes)
+    assert np.unique(expected.round(6)).size > 5
+    model = models.load(str(path))
+    subject = models.prepare(model, table(tmp_path, model, "speed" if classes else "price"), path.name,
+                             "mid" if classes else None)  # fmt: skip
+    np.testing.assert_allclose(predict(subject.f, subject.features), expected, rtol=1e-5)
+    assert subject.output == ("probability of speed = mid" if classes else "predicted price")
 
 
-def test_a_function_gets_the_tables_columns(numbers: tuple[own.Table, own.Split]) -> None:
-    subject = models.make(linear, *numbers)
-    np.testing.assert_allclose(values(subject, numbers), numbers[1].y_test)
-    assert subject.score(*numbers)["R²"] == pytest.approx(1) and "function" in subject.about
+def test_files_that_hold_no_model_are_refused(tmp_path: Path) -> None:
+    for name in ("m.json", "m.txt", "m.cbm"):
+        (tmp_path / name).write_text("price\n1\n")
+        with pytest.raises(UserError, match=rf"{name} cannot be read as a model"):
+            models.load(str(tmp_path / name))
+    with pytest.raises(FileNotFoundError, match="found none at"):
+        models.load("nothing.cbm")
+    for name in ("model.joblib", "model.pkl", "net.pt"):
+        with pytest.raises(UserError, match="a pickle, which runs whatever is in it.*pass mine.py:model"):
+            models.load(name)
 
 
-def test_a_function_on_tensors_keeps_its_gradient(numbers: tuple[own.Table, own.Split]) -> None:
-    subject = models.make(lambda z: torch.stack([z[:, 0] ** 2, z[:, 1]], 1).sum(1), *numbers)
-    x = numbers[1].x_test
-    slope = -insdel.explain("vanilla_grad", subject.f, x, x[:1])
-    width = numbers[1].scale.width
-    expected = np.stack([2 * raw(numbers)[:, 0] * width[0], np.full(len(x), width[1]), np.zeros(len(x))], 1)
-    np.testing.assert_allclose(slope, expected)
+def test_onnx_without_its_package_and_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "m.onnx").touch()
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(UserError, match="m.onnx needs a package that is not installed: pip install onnxruntime"):
+        models.load(str(tmp_path / "m.onnx"))
+
+    class Session:
+        """One tensor in, labels and numbers out, as skl2onnx writes graphs."""
+
+        def __init__(self, path: str) -> None: ...
+
+        def get_inputs(self) -> list:
+            return [types.SimpleNamespace(name="X", type="tensor(float)")]
+
+        def run(self, names: None, given: dict) -> list:
+            assert given["X"].dtype == np.float32
+            return [np.zeros(len(given["X"]), int), given["X"].sum(axis=1, keepdims=True)]
+
+    monkeypatch.setitem(sys.modules, "onnxruntime", types.SimpleNamespace(InferenceSession=Session))
+    subject = models.prepare(models.load(str(tmp_path / "m.onnx")), numbers(tmp_path), "m.onnx")
+    np.testing.assert_allclose(predict(subject.f, subject.features), FLATS["area"] + FLATS["rooms"], rtol=1e-6)
 
 
-def test_a_fitted_estimator_is_asked_for_its_prediction(numbers: tuple[own.Table, own.Split]) -> None:
-    table, _ = numbers
-    on_array = LinearRegression().fit(table.features.to_numpy(), table.target)
-    on_frame = LinearRegression().fit(table.features[["rooms", "district", "area"]], table.target)  # another order
-    for model in (on_array, on_frame):
-        subject = models.make(model, *numbers)
-        np.testing.assert_allclose(values(subject, numbers), on_array.predict(raw(numbers)))
-        assert subject.about == "LinearRegression, loaded"
+def test_a_pipeline_gets_text_as_text_and_a_histogram_forest_categories(tmp_path: Path) -> None:
+    encoder = make_column_transformer((OneHotEncoder(), list(CATEGORIES)), remainder="passthrough")
+    pipe = make_pipeline(encoder, LinearRegression()).fit(X, FLATS["price"])
+    subject = models.prepare(pipe, table(tmp_path, pipe), "pipe")
+    np.testing.assert_allclose(predict(subject.f, subject.features), FLATS["price"])  # one-hot makes it linear
+    assert subject.quality(FLATS["price"].set_axis(subject.features.index)).startswith("R² = 1.00")
+    rows = X.astype(CATEGORIES)
+    forest = HistGradientBoostingClassifier(categorical_features="from_dtype", min_samples_leaf=3).fit(rows, FLATS["speed"])
+    subject = models.prepare(forest, table(tmp_path, forest, "speed"), "forest", "slow")
+    np.testing.assert_allclose(predict(subject.f, subject.features), forest.predict_proba(rows)[:, 2])
 
 
-def test_an_estimator_that_is_not_fitted_is_fitted_to_the_training_rows(numbers: tuple[own.Table, own.Split]) -> None:
-    table, split = numbers
-    template = DummyRegressor()
-    subject = models.make(template, table, split)
-    np.testing.assert_allclose(values(subject, numbers), table.target[split.train].mean())
-    assert not hasattr(template, "constant_") and "fitted here" in subject.about
-    again = models.make("sklearn.dummy:DummyRegressor", table, split)
-    np.testing.assert_array_equal(values(again, numbers), values(subject, numbers))
+def test_functions_get_frames_arrays_or_tensors(tmp_path: Path) -> None:
+    for f in (lambda z: 3 * z["area"] + z["rooms"], lambda z: 3 * z[:, 0] + z[:, 1], lambda z: z @ [3, 1],
+              lambda z: torch.stack([3 * z[:, 0], z[:, 1]], 1).sum(1)):  # fmt: skip
+        subject = models.prepare(f, numbers(tmp_path), "f")
+        np.testing.assert_allclose(predict(subject.f, subject.features), 3 * FLATS["area"] + FLATS["rooms"], rtol=1e-5)
+    text = models.prepare(lambda z: 1.0 * (z["district"] == "north"), table(tmp_path, None), "f")
+    np.testing.assert_array_equal(predict(text.f, text.features), FLATS["district"] == "north")
 
 
-def test_a_pipeline_gets_text_as_text(numbers: tuple[own.Table, own.Split]) -> None:
-    encoder = make_column_transformer((OneHotEncoder(), ["district"]), remainder="passthrough")
-    subject = models.make(make_pipeline(encoder, LinearRegression()), *numbers)
-    np.testing.assert_allclose(values(subject, numbers), numbers[1].y_test)  # one-hot makes the price linear
-    assert "text as text" in subject.notes[0]
-    with pytest.raises(ValueError, match="district has a value between two texts"):
-        predict(subject.f, numbers[1].x_test[0] + np.array([0, 0, 0.5 / numbers[1].scale.width[2]]))
+def test_the_class_can_be_chosen(tmp_path: Path) -> None:
+    forest = RandomForestClassifier(5, random_state=0).fit(X[["area", "rooms"]], FLATS["speed"])
+    rows = table(tmp_path, forest, "speed")
+    f = models.prepare(forest, rows, "forest").f
+    assert f.k is None  # of three classes, for each row the predicted one
+    with pytest.raises(UserError, match="the classes fast, mid, slow; found 'dear'"):
+        models.prepare(forest, rows, "forest", "dear")
+    shares = models.prepare(lambda z: np.eye(3)[(z["rooms"] % 3).to_numpy()], rows, "shares", "mid")
+    np.testing.assert_array_equal(predict(shares.f, shares.features), FLATS["rooms"] % 3 == 1)
+    scores = models.prepare(lambda z: 5 * np.eye(3)[(z["rooms"] % 3).to_numpy()], rows, "scores", "mid")
+    assert shares.output == "probability of speed = mid" and scores.output == "score of speed = mid"
+    two = rows.target.replace("slow", "mid")
+    one = Table(rows.features, two, "")
+    half = models.prepare(lambda z: z["rooms"] / 4, one, "half", "fast")
+    np.testing.assert_allclose(predict(half.f, half.features), 1 - FLATS["rooms"] / 4)
+    with pytest.raises(UserError, match="2 outputs per row, but speed has 3 different values"):
+        models.prepare(lambda z: np.zeros((len(z), 2)), rows, "pair")
+    with pytest.raises(UserError, match="no class 'mid' to choose"):
+        models.prepare(lambda z: z["rooms"], rows, "rooms", "mid")
 
 
-def test_probabilities_of_an_estimator(classes: tuple[own.Table, own.Split]) -> None:
-    table, split = classes
-    forest = RandomForestClassifier(5, random_state=0).fit(table.features.to_numpy(), table.target)
-    column = list(forest.classes_).index("dear")
-    found = values(models.make(forest, table, split), classes)
-    np.testing.assert_allclose(found, forest.predict_proba(raw(classes))[:, column])
-    with pytest.raises(TypeError, match="needs predict_proba, which LinearSVC lacks"):
-        models.make(LinearSVC(), table, split)
-    other = RandomForestClassifier(2).fit(raw(classes), np.arange(len(raw(classes))) % 2)
-    with pytest.raises(ValueError, match="knows the classes 0, 1, not 'dear'"):
-        models.make(other, table, split)
+def test_rows_with_gaps_go_where_the_model_takes_none(tmp_path: Path) -> None:
+    rows = numbers(tmp_path)
+    rows.features.loc[5, "area"] = np.nan
+    strict = models.prepare(LinearRegression().fit(X[["area", "rooms"]], FLATS["price"]), rows, "line")
+    assert 5 not in strict.features.index and len(strict.features) == 79
+    assert strict.notes[0].startswith("1 of 80 rows are left out") and "area (1)" in strict.notes[0]
+    lax = models.prepare(lambda z: z["area"].fillna(0), rows, "lax")
+    assert len(lax.features) == 80 and "as the model takes them: area (1)" in lax.notes[0]
+    rows.features.loc[2:, "area"] = np.nan
+    with pytest.raises(UserError, match="at least two rows must be complete"):
+        models.prepare(lambda z: z["area"], rows, "none")
 
 
-def module(outputs: int, *last: torch.nn.Module) -> torch.nn.Sequential:
-    torch.manual_seed(0)
-    return torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Tanh(), torch.nn.Linear(5, outputs), *last)
-
-
-def test_a_torch_module_and_its_gradient(numbers: tuple[own.Table, own.Split]) -> None:
-    inner = module(1)
-    subject = models.make(inner, *numbers)
-    columns = torch.tensor(raw(numbers), dtype=torch.float32, requires_grad=True)
-    output = inner(columns)[:, 0]
-    np.testing.assert_allclose(values(subject, numbers), output.detach(), rtol=1e-5, atol=1e-6)
-    (slope,) = torch.autograd.grad(output.sum(), columns)
-    found = -insdel.explain("vanilla_grad", subject.f, numbers[1].x_test, numbers[1].x_test[:1])
-    np.testing.assert_allclose(found, slope.numpy() * numbers[1].scale.width, rtol=1e-3, atol=1e-6)
-    x, reference = numbers[1].x_test[:4], numbers[1].x_test[4:8]
-    parts = insdel.explain("deeplift", subject.f, x, reference)
-    gap = np.asarray(predict(subject.f, reference)) - np.asarray(predict(subject.f, x))
-    np.testing.assert_allclose(parts.sum(axis=1), gap, atol=1e-5)
-
-
-def test_a_modules_scores_become_probabilities(classes: tuple[own.Table, own.Split]) -> None:
-    scores, ready = models.make(module(3), *classes), models.make(module(3, torch.nn.Softmax(1)), *classes)
-    np.testing.assert_allclose(values(scores, classes), values(ready, classes), rtol=1e-6)
-    assert "softmax is applied" in scores.notes[0] and not ready.notes
-    columns = torch.tensor(raw(classes), dtype=torch.float32)
-    expected = module(3)(columns).softmax(1)[:, classes[0].classes.index("dear")].detach()
-    np.testing.assert_allclose(values(ready, classes), expected, rtol=1e-4)
-    one = models.make(module(1), *classes)
-    np.testing.assert_allclose(values(one, classes), module(1)(columns).sigmoid()[:, 0].detach(), rtol=1e-4)
-
-
-def test_a_function_may_return_the_probability_of_every_class(classes: tuple[own.Table, own.Split]) -> None:
-    def shares(columns: np.ndarray) -> np.ndarray:
-        weights = np.abs(columns[:, :3]) + 1
-        return weights / weights.sum(axis=1, keepdims=True)
-
-    found = values(models.make(shares, *classes), classes)
-    np.testing.assert_allclose(found, shares(raw(classes))[:, 1])  # cheap, dear, mid
-    with pytest.raises(ValueError, match="probabilities in .0, 1.; price returned values between"):
-        models.wrap(lambda c: c[:, 0], *classes, "price")
-
-
-def test_wrong_outputs_and_inputs_are_explained(numbers, classes) -> None:
-    with pytest.raises(ValueError, match="needs 1 output per row; found 2"):
-        models.make(module(2), *numbers)
-    with pytest.raises(ValueError, match="needs 1 output or 3 .cheap, dear, mid. per row; found 2"):
-        models.make(module(2), *classes)
-    with pytest.raises(ValueError, match="failed on a batch of the table's 3 columns, area, rooms, district"):
-        models.make(torch.nn.Linear(4, 1), *numbers)
-    with pytest.raises(ValueError, match="failed on a batch.*3 columns"):
-        models.make(LinearRegression().fit(np.eye(5), np.arange(5)), *numbers)
-    stranger = LinearRegression().fit(pd.DataFrame(np.eye(2), columns=["area", "garden"]), [0, 1])
-    with pytest.raises(ValueError, match="columns that the table lacks: garden"):
-        models.make(stranger, *numbers)
-    with pytest.raises(TypeError, match="a function; int is a int"):
-        models.make(3, *numbers)
+def test_wrong_models_are_explained(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="odd failed on rows with the columns area, rooms: "):
+        models.prepare(torch.nn.Linear(4, 1), numbers(tmp_path), "odd")
+    with pytest.raises(TypeError, match="three is a int"):
+        models.prepare(3, numbers(tmp_path), "three")
     with pytest.raises(TypeError, match="Linear is a class"):
-        models.make("torch.nn:Linear", *numbers)
+        models.prepare(torch.nn.Linear, numbers(tmp_path), "Linear")
 
 
-def test_models_are_found_in_files_and_modules(tmp_path: Path, numbers: tuple[own.Table, own.Split]) -> None:
+def test_models_are_found_in_files_and_modules(tmp_path: Path) -> None:
     (tmp_path / "beside.py").write_text("FACTOR = 7\n")
-    (tmp_path / "mine.py").write_text("from beside import FACTOR\n\n\ndef price(c):\n    return FACTOR * c[:, 0]\n")
-    subject = models.make(f"{tmp_path / 'mine.py'}:price", *numbers)
-    np.testing.assert_allclose(values(subject, numbers), 7 * raw(numbers)[:, 0])
-    assert subject.about == "mine.py:price, a function"
-    with pytest.raises(ValueError, match="mine.py has no 'prize'; it has: FACTOR, price"):
-        models.find(f"{tmp_path / 'mine.py'}:prize")
+    (tmp_path / "mine.py").write_text("from beside import FACTOR\n\n\ndef price(c):\n    return FACTOR * c\n")
+    assert models.load(f"{tmp_path / 'mine.py'}:price")(2) == 14
+    with pytest.raises(UserError, match="mine.py has no 'prize'; it has: FACTOR, price"):
+        models.load(f"{tmp_path / 'mine.py'}:prize")
     with pytest.raises(FileNotFoundError, match="found none at .*nothing.py"):
-        models.find(f"{tmp_path / 'nothing.py'}:price")
-    with pytest.raises(ValueError, match="no module no_such_module.*file.py:name"):
-        models.find("no_such_module:price")
-    with pytest.raises(ValueError, match="Pickles run whatever is in them"):
-        models.find("model.joblib")
-    with pytest.raises(ValueError, match="network, forest, file.py:name"):
-        models.find("tree")
+        models.load(f"{tmp_path / 'nothing.py'}:price")
+    with pytest.raises(UserError, match="no module no_such_module.*file.py:name"):
+        models.load("no_such_module:price")
+    with pytest.raises(UserError, match="a model is file.py:name"):
+        models.load("tree")
+    (tmp_path / "end.py").write_text("import sys\n\nsys.exit(0)\n")
+    with pytest.raises(UserError, match=r"end\.py ends Python \(sys\.exit\(0\)\)"):
+        models.load(f"{tmp_path / 'end.py'}:model")
+    (tmp_path / "bad.py").write_text("1 / 0\n")
+    with pytest.raises(UserError, match=r"bad\.py fails when it is run: ZeroDivisionError"):
+        models.load(f"{tmp_path / 'bad.py'}:model")
 
 
-def test_network_and_forest_learn(numbers, classes) -> None:
-    assert models.make("network", *numbers, neurons=[16], epochs=40).score(*numbers)["R²"] > 0.8
-    assert models.make("forest", *numbers).score(*numbers)["R²"] > 0.6
-    for model in ("network", "forest", LogisticRegression(max_iter=5000)):
-        score = models.make(model, *classes, neurons=[16], epochs=40).score(*classes)
-        assert score["accuracy"] > score["always the commoner answer"]
-
-
-def test_a_model_file_that_ends_python_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("import sys\n\nsys.exit(0)\n")
-    with pytest.raises(UserError, match=r"mine\.py ends Python \(sys\.exit\(0\)\)"):
-        models.find(f"{tmp_path / 'mine.py'}:model")
+def test_a_saved_network_standardises_what_it_gets(tmp_path: Path) -> None:
+    rows = X[["area", "rooms"]]
+    inputs = {"names": list(rows), "center": list(rows.mean()), "width": list(rows.std())}
+    points = ((rows - rows.mean()) / rows.std()).to_numpy(np.float32)
+    network = mlp.fit(points, FLATS["price"].to_numpy(), mlp.Hyper((8,), 0.0, 1e-2), epochs=3, progress=False)
+    path = mlp.save(network, tmp_path / "net.safetensors", inputs)
+    model = models.load(str(path))
+    assert models.fitted_columns(model) == ["area", "rooms"]
+    subject = models.prepare(model, table(tmp_path, model), path.name)
+    expected = network(torch.from_numpy(points))
+    np.testing.assert_allclose(predict(subject.f, subject.features), expected, rtol=1e-4)
+    plain = models.load(str(mlp.save(network, tmp_path / "plain.safetensors")))  # gets columns as they are
+    torch.testing.assert_close(plain(torch.from_numpy(points)), expected)
+    with pytest.raises(UserError, match="names, center and width of its 2 inputs"):
+        mlp.save(network, tmp_path / "odd.safetensors", {"names": ["area"], "center": [0], "width": [1]})
 
 
 def test_a_network_that_announces_more_than_it_holds_takes_no_memory(tmp_path: Path) -> None:
@@ -225,7 +241,3 @@ def test_a_network_that_announces_more_than_it_holds_takes_no_memory(tmp_path: P
     with pytest.raises(UserError, match="holds other weights"):
         networks.load(path)
     assert path.stat().st_size < 2000
-
-
-def test_a_large_seed_is_no_problem_for_a_forest(numbers: tuple[own.Table, own.Split]) -> None:
-    assert models.make("forest", *numbers, seed=2**32 + 7).about == "a random forest, fitted here"

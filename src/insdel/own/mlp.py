@@ -447,13 +447,19 @@ def _fold(model: MLP, unit: Unit) -> None:
     last.bias.mul_(unit.scale).add_(unit.shift)
 
 
-def save(model: MLP, path: str | Path) -> Path:
-    """Write weights, sizes, config and history into one safetensors file."""
+def save(model: MLP, path: str | Path, inputs: dict[str, Any] | None = None) -> Path:
+    """Write weights, sizes, config and history into one safetensors file.
+
+    inputs : names, center and width, (n,) each, of the columns that were standardised for it, for `insdel report`
+    """
+    if inputs is not None:
+        if {key: len(value) for key, value in inputs.items()} != dict.fromkeys(("names", "center", "width"), model.features):
+            raise UserError(f"inputs needs names, center and width of its {model.features} inputs; found {inputs}.")
     about = {
         "features": model.features,
         "neurons": list(model.neurons),
         "dropout": model.dropout,
-        "config": model.config,
+        "config": model.config | ({"inputs": inputs} if inputs else {}),
         "history": model.history,
     }
     path = Path(path)

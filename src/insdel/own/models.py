@@ -1,122 +1,66 @@
-"""The reader's own model, fitted here or loaded, as a function of standardised points that the tests can walk on.
+"""A model of one's own, from a file, as a function of data frames that the tests can walk on.
 
-What a model gets are the columns as they stand in the table (text as codes): a torch module gets tensors and keeps
-its gradient, a scikit-learn estimator a data frame if it was fitted to one, any other function arrays or tensors.
-A scikit-learn `Pipeline` gets text as text, for it may hold an encoder. The network fitted here, like those of the
-paper, gets standardised points.
+A model gets the columns as `pandas.read_csv` gives them; if it does not take text, as categories; if it takes no data
+frame, as an array. What it was fitted to decides which columns are features, where it knows.
 """
 
 from __future__ import annotations
 
-import copy
 import importlib
 import importlib.util
+import json
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
-from torch import nn
 
 from insdel.errors import UserError, UserTypeError
-from insdel.evaluate import Model, eval_mode, predict
-from insdel.own import mlp
-from insdel.own import network as own_network
-from insdel.own.network import OnColumns
-from insdel.own.table import Split, Table, label
+from insdel.evaluate import predict
+from insdel.frames import fitted_names
+from insdel.own.table import Table, is_text
+from insdel.probability import Probability, proba
 
-FITTED = ("network", "forest")
 PICKLES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".sav")
-LOOKED_AT = 256  # rows on which a module's outputs are looked at
+LOOKED_AT = 256  # rows on which a model is tried
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A model under test.
-
-    f : maps standardised points (m, n) to (m,) numbers or probabilities
-    about : in one line, what it is
-    notes : what was assumed about it, a sentence each
-    network : the network behind f if it was fitted here, for `own_network.save`
-    """
-
-    f: Model
-    about: str
-    notes: tuple[str, ...] = ()
-    network: mlp.MLP | None = field(default=None, repr=False)
-
-    def score(self, table: Table, split: Split) -> dict[str, float]:
-        """How well f predicts the rows set aside: R², or the share of right classes beside that of the commoner one."""
-        result = np.asarray(predict(self.f, split.x_test))
-        if not table.classes:
-            return {"R²": mlp.r2(split.y_test, result)}
-        right, share = float(((result > 0.5) == split.y_test).mean()), float(split.y_test.mean())
-        return {"accuracy": right, "always the commoner answer": max(share, 1 - share)}
-
-
-def make(
-    model: str | Any,
-    table: Table,
-    split: Split,
-    *,
-    neurons: Sequence[int] = (64, 64),
-    epochs: int = 60,
-    seed: int = 0,
-    device: str = "auto",
-) -> Subject:
-    """Fit or load a model.
+def load(text: str) -> Any:
+    """Return the model that a text means.
 
     Parameters
     ----------
-    model : "network" or "forest" to fit one here; "file.py:name" or "module:name" of a torch module, a scikit-learn
-        estimator (one that is not fitted yet is fitted here) or a function; the path of a network that
-        `own_network.save` or `mlp.save` wrote; or such an object itself
-    neurons, epochs, device : of the network
+    text : "file.py:name", "module:name", or the path of a file: .safetensors as `insdel.own.mlp.save` writes it, .json
+        or .ubj of XGBoost, .txt of LightGBM, .cbm of CatBoost, .onnx. Pickles are refused: they run whatever is in them
     """
-    if not isinstance(model, str):
-        return wrap(model, table, split, type(model).__name__)
-    if model == "network":
-        network = own_network.fit(table, split, neurons, epochs, seed, device)
-        sizes = " and ".join(map(str, neurons))
-        about = f"a network with {sizes} neurons, fitted here to {len(split.x_train):,} rows"
-        return Subject(own_network.function(network, table), about, network=network)
-    if model == "forest":
-        return wrap(_forest(table, seed), table, split, "a random forest")
-    if model.endswith(".safetensors"):
-        return _saved(Path(model), table, split, device)
-    return wrap(find(model), table, split, Path(model).name)
-
-
-def _forest(table: Table, seed: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
-    kind = RandomForestClassifier if table.classes else RandomForestRegressor
-    return kind(n_estimators=100, min_samples_leaf=2, random_state=seed % 2**32)  # scikit-learn's largest seed
-
-
-def _saved(path: Path, table: Table, split: Split, device: str) -> Subject:
-    """A network from a file; one that has no note of its units gets the columns as they stand in the table."""
-    network = mlp.load(path, device)
-    if "inputs" in network.config:
-        return Subject(own_network.fitted_to(network, table, split, path.name), f"{path.name}, loaded", (), network)
-    subject = _module(network, table, split, path.name)
-    note = f"{path.name} does not say how its inputs were standardised: it gets the columns as they stand in the table."
-    return replace(subject, notes=(note, *subject.notes))
-
-
-def find(text: str) -> Any:
-    """Return the object that "file.py:name" or "module:name" means."""
+    kinds: dict[str, Callable[[Path], Any]] = {
+        ".safetensors": _network, ".json": _xgboost, ".ubj": _xgboost, ".txt": _lightgbm, ".cbm": _catboost,
+        ".onnx": Onnx,
+    }  # fmt: skip
+    path = Path(text)
+    if path.suffix.lower() in PICKLES:
+        raise UserError(
+            f"{path.name} looks like a pickle, which runs whatever is in it, so it is not opened. If you trust it, load "
+            f"it in a file mine.py (model = joblib.load({path.name!r})) and pass mine.py:model."
+        )
+    if path.suffix.lower() in kinds:
+        if not path.is_file():
+            raise FileNotFoundError(f"a model needs an existing file; found none at {path}. Check its name and folder.")
+        try:
+            return kinds[path.suffix.lower()](path)
+        except ImportError as error:
+            raise UserError(f"{path.name} needs a package that is not installed: pip install {error.name}") from None
+        except UserError:
+            raise
+        except Exception as error:
+            raise UserError(f"{path.name} cannot be read as a model: {str(error).strip().splitlines()[0]}") from error
     place, _, name = text.rpartition(":")
     if not place or not name:
-        kinds = f"{', '.join(FITTED)}, file.py:name, module:name or a path that ends in .safetensors"
-        hint = ""
-        if text.endswith(PICKLES):
-            hint = " Pickles run whatever is in them, so none is opened: load it in a file.py and name that."
-        raise UserError(f"model needs {kinds}; found {text!r}.{hint}")
+        raise UserError(f"a model is file.py:name, module:name or a file ({', '.join(kinds)}); found {text!r}.")
     module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
     if not hasattr(module, name):
         present = ", ".join(key for key in vars(module) if not key.startswith("_")) or "nothing"
@@ -127,7 +71,7 @@ def find(text: str) -> Any:
 def _from_file(path: Path) -> Any:
     """Run a Python file; what lies beside it can be imported by it."""
     if not path.is_file():
-        raise FileNotFoundError(f"model needs an existing Python file; found none at {path}. Check its folder.")
+        raise FileNotFoundError(f"a model needs an existing Python file; found none at {path}. Check its folder.")
     specification = importlib.util.spec_from_file_location(path.stem, path)
     if specification is None or specification.loader is None:
         raise UserError(f"{path} cannot be imported as a Python file.")
@@ -137,6 +81,8 @@ def _from_file(path: Path) -> Any:
         specification.loader.exec_module(module)
     except SystemExit as error:
         raise UserError(f"{path.name} ends Python (sys.exit({error.code})) when it is imported. Remove that.") from None
+    except Exception as error:
+        raise UserError(f"{path.name} fails when it is run: {type(error).__name__}: {error}") from error
     finally:
         sys.path.pop(0)
     return module
@@ -149,146 +95,256 @@ def _from_name(name: str) -> Any:
         raise UserError(f"there is no module {name} ({error}). For a file of your own write file.py:name.") from error
 
 
-def wrap(found: Any, table: Table, split: Split, name: str) -> Subject:
-    """Make a subject of a torch module, an estimator, a class of estimators or a function."""
-    if isinstance(found, type):
-        if not hasattr(found, "fit"):
-            raise UserTypeError(f"{name} is a class; a model is needed. Name an instance of it.")
-        found = found()
-    if isinstance(found, nn.Module):
-        return _module(found, table, split, name)
-    if hasattr(found, "predict"):
-        return _estimator(found, table, split, name)
-    if callable(found):
-        return _function(found, table, split, name)
-    raise UserTypeError(f"a model is a torch module, an estimator or a function; {name} is a {type(found).__name__}.")
+def _network(path: Path) -> Any:
+    """A network of `insdel.own.mlp.save`, from the table's columns to its output."""
+    import torch
+
+    from insdel.own import mlp
+
+    network = mlp.load(path, "cpu")
+    inputs = network.config.get("inputs")
+    if inputs is None:
+        return network
+    center, width = (torch.tensor(inputs[key], dtype=torch.float32) for key in ("center", "width"))
+    standardise = torch.nn.Linear(len(center), len(center))
+    standardise.load_state_dict({"weight": torch.diag(1 / width), "bias": -center / width})
+    whole = torch.nn.Sequential(standardise, *network.layers).eval().requires_grad_(False)
+    whole.feature_names = list(inputs["names"])  # type: ignore[assignment]
+    return whole
 
 
-def _module(inner: nn.Module, table: Table, split: Split, name: str) -> Subject:
-    """A torch module, its outputs made probabilities where they are not."""
-    scale = split.scale
-    plain = OnColumns(inner, scale.center, scale.width)
-    points = torch.as_tensor(split.x_test[:LOOKED_AT], dtype=plain.shift.dtype, device=plain.shift.device)
-    with torch.no_grad(), eval_mode(plain):
-        output = _tried(inner, plain.shift + plain.stretch * points, table, name)
-    count = 1 if output.ndim == 1 else output.shape[-1]
-    column = _output(table, count, name)
-    link: nn.Module = nn.Identity()
-    notes = []
-    if table.classes and not _are_probabilities(output.double().cpu().numpy()):
-        link = nn.Softmax(dim=1) if count > 1 else nn.Sigmoid()
-        notes = [f"{name} returns scores, not probabilities: {type(link).__name__.lower()} is applied to them."]
-    f = OnColumns(inner, scale.center, scale.width, link, column)
-    return Subject(f, f"{name}, a torch module", tuple(notes))
+def _xgboost(path: Path) -> Any:
+    """An XGBoost model; classifiers get their probabilities."""
+    import xgboost
+
+    objective = json.loads(xgboost.Booster(model_file=path).save_config())["learner"]["objective"]["name"]
+    model = xgboost.XGBClassifier() if objective.startswith(("binary:", "multi:")) else xgboost.XGBRegressor()
+    model.load_model(path)
+    return model
 
 
-def _tried(model: Callable[[Any], Any], columns: Any, table: Table, name: str) -> Any:
-    """Call a model on the table's columns; if it fails, say what it was given."""
+def _lightgbm(path: Path) -> Any:
+    import lightgbm
+
+    return lightgbm.Booster(model_file=path)
+
+
+def _catboost(path: Path) -> Any:
+    import catboost
+
+    model = catboost.CatBoost()
+    model.load_model(str(path))
+    if not len(model.classes_):
+        return model
+    return catboost.CatBoostClassifier().load_model(str(path))
+
+
+class Onnx:
+    """An ONNX graph that takes one tensor of all columns, or a tensor for each column by name."""
+
+    def __init__(self, path: Path) -> None:
+        import onnxruntime
+
+        self.session = onnxruntime.InferenceSession(str(path))
+        self.inputs = self.session.get_inputs()
+        several = len(self.inputs) > 1
+        self.feature_names = [given.name for given in self.inputs] if several else None
+
+    def __call__(self, rows: pd.DataFrame) -> np.ndarray:
+        """Predict (m,) numbers, or (m, k) probabilities where the graph has them."""
+        if self.feature_names is None:
+            given = {self.inputs[0].name: rows.to_numpy(np.float32)}
+        else:
+            given = {part.name: self._tensor(part, rows[part.name]) for part in self.inputs}
+        outputs = [part for part in self.session.run(None, given) if isinstance(part, np.ndarray)]
+        floats = [part for part in outputs if part.dtype.kind == "f"]
+        if not floats:
+            raise UserError("this ONNX graph has no output of numbers; for skl2onnx set the option zipmap to False.")
+        return np.asarray(floats[-1]).reshape(len(rows), -1).squeeze(1 if floats[-1].size == len(rows) else ())
+
+    @staticmethod
+    def _tensor(part: Any, column: pd.Series) -> np.ndarray:
+        kind = {"tensor(string)": object, "tensor(int64)": np.int64, "tensor(double)": np.float64}
+        return column.to_numpy(kind.get(part.type, np.float32))[:, None]
+
+
+def fitted_columns(model: Any) -> list[str] | None:
+    """Names of the columns that a model was fitted to; None if it does not know them."""
+    booster = getattr(model, "booster_", model)
+    if callable(getattr(booster, "feature_name", None)):  # LightGBM
+        names = list(booster.feature_name())
+        return None if names == [f"Column_{j}" for j in range(len(names))] else names
+    return None if isinstance(model, type) else fitted_names(model)
+
+
+def categorical_columns(model: Any) -> list[str]:
+    """Names of the columns that a tree ensemble takes as categories, where its file says so."""
+    names = fitted_columns(model) or []
+    if hasattr(model, "get_booster"):  # XGBoost
+        types = model.get_booster().feature_types or []
+        return [name for name, kind in zip(names, types, strict=False) if kind == "c"]
+    booster = getattr(model, "booster_", model)
+    if hasattr(booster, "dump_model"):  # LightGBM: categories have the list of their codes where numbers have a range
+        kinds = booster.model_to_string(num_iteration=1).partition("feature_infos=")[2].partition("\n")[0].split(" ")
+        return [name for name, kind in zip(names, kinds, strict=False) if kind[:1] not in ("[", "n")]
+    marked = getattr(model, "is_categorical_", None)  # scikit-learn's histogram gradient boosting
+    return [] if marked is None else [name for name, is_one in zip(names, marked, strict=False) if is_one]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model under test, and the rows that it takes.
+
+    f : data frame of m rows → (m,) numbers or probabilities
+    features : (rows, n) as f takes them
+    output : what f predicts, in words
+    notes : what was noticed about it, a sentence each
+    """
+
+    f: Any
+    features: pd.DataFrame
+    output: str
+    notes: tuple[str, ...] = ()
+
+    def quality(self, target: pd.Series) -> str:
+        """How well f predicts numbers, as R² on all rows; empty for classes."""
+        truth = pd.to_numeric(target.loc[self.features.index], errors="coerce").astype(float)
+        known = truth.notna()
+        if self.output.startswith("probability") or known.mean() < 0.5 or truth.nunique() < 2:
+            return ""
+        errors = truth[known] - np.asarray(predict(self.f, self.features[known]))
+        r2 = 1 - float((errors**2).sum() / ((truth[known] - truth[known].mean()) ** 2).sum())
+        return f"R² = {r2:.2f} on the rows of the table, to which it may have been fitted"
+
+
+def prepare(model: Any, table: Table, name: str, positive: str | None = None) -> Subject:
+    """Try a model on the table, in the forms in which models take rows, and choose the output that is explained.
+
+    Parameters
+    ----------
+    positive : the class whose probability is explained, or "predicted"; by default the second of two, and of more
+        classes for each row the one that is predicted
+    """
+    if isinstance(model, type) or not (callable(model) or hasattr(model, "predict")):
+        kind = "class" if isinstance(model, type) else type(model).__name__
+        raise UserTypeError(f"{name} is a {kind}. A model is a torch module, a fitted estimator or a function.")
+    f, output = _output(model, table, name, positive)
+    tried = f.of_class(0) if isinstance(f, Probability) and f.k is None else f
+    text = {column: "category" for column in table.features if is_text(table.features[column])}
+    ways = [(f, tried, table.features, "")]
+    if text:
+        ways.append((f, tried, table.features.astype(text), "Text was passed to the model as categories."))
+    elif not isinstance(f, Probability):
+        note = "The model takes no data frames: it got the table's columns as an array, in their order."
+        ways.append((partial(call, f), partial(call, f), table.features, note))
+    whole = table.features.notna().all(axis=1).to_numpy()
+    errors: list[Exception] = []
+    for way, trial, features, note in ways:
+        try:
+            predict(trial, features[whole if whole.any() else ~whole].iloc[:LOOKED_AT])
+        except Exception as error:  # a user's model may raise anything
+            errors.append(error)
+            continue
+        kept, gaps = _without_gaps(trial, features, ~whole)
+        return Subject(way, kept, output, tuple(part for part in (note, gaps) if part))
+    columns = ", ".join(map(str, table.features.columns[:20]))
+    raise UserError(f"{name} failed on rows with the columns {columns}: {errors[0]}") from errors[0]
+
+
+def _without_gaps(f: Any, features: pd.DataFrame, gaps: np.ndarray) -> tuple[pd.DataFrame, str]:
+    """All rows if the model takes missing values, else those without, and a sentence about the others."""
+    if not gaps.any():
+        return features, ""
+    missing = features.isna().sum()
+    where = ", ".join(f"{name} ({count})" for name, count in missing[missing > 0].items())
     try:
-        return model(columns)
-    except Exception as error:
-        given = f"{len(table.names)} columns, {', '.join(table.names)}"
-        raise UserError(f"{name} failed on a batch of the table's {given} (in this order): {error}") from error
+        predict(f, features[gaps].iloc[:LOOKED_AT])
+        return features, f"Missing values are values, as the model takes them: {where}."
+    except Exception:
+        left = f"{gaps.sum()} of {len(gaps)} rows are left out, as the model does not take missing values: {where}."
+        if (~gaps).sum() < 2:
+            raise UserError(f"at least two rows must be complete. {left} Drop these columns or fill the gaps.") from None
+        return features[~gaps], left
 
 
-def _output(table: Table, count: int, name: str) -> int:
-    """Which of a model's outputs counts."""
-    allowed = {1, len(table.classes)} if table.classes else {1}
-    if count not in allowed:
-        needed = f"1 output or {len(table.classes)} ({', '.join(table.classes)})" if table.classes else "1 output"
-        raise UserError(f"{name} needs {needed} per row; found {count}. Select one in a function of your own.")
-    return table.classes.index(table.positive) if count > 1 else 0
+def _output(model: Any, table: Table, name: str, positive: str | None) -> tuple[Any, str]:
+    """The function that is explained, and what it predicts in words."""
+    target = str(table.target.name)
+    labels = [str(label) for label in sorted(table.target.dropna().unique())]
+    if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
+        names = [str(label) for label in model.classes_]
+        known = len(names) != len(labels) or bool({*names} & {*labels})
+        return _probability(model, names if known else labels, target, positive)
+    f = model.predict if hasattr(model, "predict") else model
+    sample = _sample(f, table)
+    width = sample.shape[1] if sample.ndim == 2 else 1
+    shares = bool(((sample >= 0) & (sample <= 1)).all())
+    if width > 1:
+        if width != len(labels):
+            found = f"{width} outputs per row, but {target} has {len(labels)} different values"
+            raise UserError(f"{name} gives {found}. Choose one in a function of your own.")
+        chosen, words = _probability(Classes(f, np.array(labels)), labels, target, positive)
+        return chosen, words if shares else words.replace("probability", "score")
+    if len(labels) == 2 and shares and len(sample):  # one probability, of the second class
+        if positive in (None, labels[1]):
+            return f, f"probability of {target} = {labels[1]}"
+        return _probability(Classes(partial(_both, f), np.array(labels)), labels, target, positive)
+    if positive is not None:
+        raise UserError(f"{name} gives one number per row, so there is no class {positive!r} to choose.")
+    return f, f"predicted {target}"
 
 
-def _are_probabilities(output: np.ndarray) -> bool:
-    """Whether (m,) or (m, k) outputs lie in [0, 1] and, if there are several, add up to 1."""
-    inside = bool(((output >= 0) & (output <= 1)).all())
-    several = output.ndim == 2 and output.shape[1] > 1
-    return inside and (not several or bool(np.allclose(output.sum(axis=1), 1, atol=1e-4)))
+def _both(f: Any, rows: pd.DataFrame) -> np.ndarray:
+    """Probabilities of both classes, (m, 2), from that of the second."""
+    second = call(f, rows).reshape(len(rows))
+    return np.stack([1 - second, second], axis=1)
 
 
-def _function(model: Callable[[Any], Any], table: Table, split: Split, name: str) -> Subject:
-    """A function of columns; on tensors it keeps its gradient if it has one."""
-    def f(points: Any) -> Any:
-        output = model(split.scale.columns(points))
-        if getattr(output, "ndim", 1) < 2:
-            return output
-        return output[:, _output(table, output.shape[1], name)]
+@dataclass(frozen=True)
+class Classes:
+    """A function with one column per class, as a classifier."""
 
-    values = np.asarray(_tried(lambda points: predict(f, points), split.x_test, table, name))
-    if table.classes and not _are_probabilities(values):
-        result = f"{name} returned values between {values.min():.4g} and {values.max():.4g}"
-        raise UserError(f"a classification needs probabilities in [0, 1]; {result}. Return probabilities.")
-    return Subject(f, f"{name}, a function")
+    f: Any
+    classes_: np.ndarray
+
+    def predict_proba(self, rows: pd.DataFrame) -> np.ndarray:
+        """Probabilities, (m, classes)."""
+        return call(self.f, rows)
 
 
-def _estimator(model: Any, table: Table, split: Split, name: str) -> Subject:
-    """An estimator, fitted here to the training rows if it is not yet."""
-    if table.classes and not hasattr(model, "predict_proba"):
-        needed = "a classification needs predict_proba"
-        raise UserTypeError(f"{needed}, which {name} lacks (an SVC needs probability=True).")
-    text = _is_pipeline(model) and bool(table.codes)
-    about = f"{name}, loaded"
-    if not _is_fitted(model):
-        rows = _frame(table, table.features.iloc[split.train].to_numpy(), text)
-        model, about = copy.deepcopy(model).fit(rows, table.target[split.train]), f"{name}, fitted here"
-    notes = (f"{name} is a Pipeline: it gets text as text, not as codes.",) if text else ()
-    inputs = _names(model, table, name)
-    ask = _probability(model, table, name) if table.classes else model.predict
-
-    def f(points: np.ndarray) -> np.ndarray:
-        columns = split.scale.columns(np.asarray(points))
-        return ask(_frame(table, columns, text)[inputs] if inputs else columns)
-
-    _tried(lambda points: predict(f, points), split.x_test[:1], table, name)
-    return Subject(f, about, notes)
-
-
-def _is_pipeline(model: Any) -> bool:
-    """Whether a scikit-learn estimator is a Pipeline, or a search over one."""
-    inner = getattr(model, "estimator", model)
-    return hasattr(inner, "steps")
-
-
-def _is_fitted(model: Any) -> bool:
-    from sklearn.base import BaseEstimator
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    if not isinstance(model, BaseEstimator):
-        return True  # other libraries' objects come fitted
+def call(f: Any, rows: pd.DataFrame) -> np.ndarray:
+    """What f gives for a data frame or, if it takes none, for an array or a float32 tensor."""
     try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
+        return np.asarray(f(rows))
+    except Exception as error:  # a user's model may raise anything
+        torch, array = sys.modules.get("torch"), rows.to_numpy(float)
+        try:
+            if torch is None or not isinstance(f, torch.nn.Module):
+                return np.asarray(f(array))
+        except Exception:
+            if torch is None:
+                raise error from None
+        assert torch is not None
+        with torch.no_grad():
+            return np.asarray(f(torch.tensor(array, dtype=torch.float32)))
 
 
-def _names(model: Any, table: Table, name: str) -> list[str]:
-    """The columns that an estimator was fitted to, in its order; none if it was fitted to an array."""
-    inputs = [str(column) for column in getattr(model, "feature_names_in_", [])]
-    if set(inputs) - set(table.names):
-        missing = ", ".join(sorted(set(inputs) - set(table.names)))
-        raise UserError(f"{name} was fitted to columns that the table lacks: {missing}. Do not drop them.")
-    return inputs
+def _sample(f: Any, table: Table) -> np.ndarray:
+    """What f gives for a few rows; nothing where it takes the table in none of the forms that are tried first."""
+    text = {column: "category" for column in table.features if is_text(table.features[column])}
+    for rows in (table.features.dropna().iloc[:8], table.features.astype(text).dropna().iloc[:8]):
+        try:
+            return call(f, rows)
+        except Exception:  # a user's model may raise anything
+            continue
+    return np.zeros(0)
 
 
-def _probability(model: Any, table: Table, name: str) -> Callable[[Any], np.ndarray]:
-    """predict_proba of the explained class."""
-    classes = [label(value) for value in model.classes_]
-    if table.positive not in classes:
-        raise UserError(f"{name} knows the classes {', '.join(classes)}, not {table.positive!r}. Set positive.")
-    column = classes.index(table.positive)
-    return lambda rows: model.predict_proba(rows)[:, column]
-
-
-def _frame(table: Table, columns: np.ndarray, text: bool) -> pd.DataFrame:
-    """Columns as a data frame, with the text that stood in the table instead of its codes if asked for."""
-    frame = pd.DataFrame(columns, columns=table.names)
-    for name, values in table.codes.items() if text else ():
-        code = frame[name].to_numpy()
-        if not (np.isin(code, range(len(values)))).all():
-            reason = "a value between two texts, as the means of the policy average are"
-            raise UserError(f"{name} has {reason}; this model needs texts. Choose another policy.")
-        frame[name] = np.array(values, dtype=object)[code.astype(int)]
-    return frame
+def _probability(model: Any, names: list[str], target: str, positive: str | None) -> tuple[Any, str]:
+    """The probability of a class by its name."""
+    positive = positive or (names[-1] if len(names) == 2 else "predicted")
+    if positive == "predicted":
+        return proba(model, "predicted"), f"probability of the predicted {target}"
+    if positive not in names:
+        raise UserError(f"the model knows the classes {', '.join(names)}; found {positive!r}. Choose one of them.")
+    return proba(model, names.index(positive)), f"probability of {target} = {positive}"

@@ -1,20 +1,48 @@
-"""`insdel report`: a table and a model of one's own, graded on one page."""
+"""`insdel report`: explanations of a model of one's own on a table of one's own, graded on one page."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from insdel.attribution.own import attributions
-from insdel.comparison import ANY_MODEL, SAMPLES, compare
+from insdel import policies
+from insdel.attribution.own import Attributions, attributions
+from insdel.comparison import compare
 from insdel.errors import UserError
-from insdel.lattice import MAX_FEATURES
-from insdel.own import models, pairs, table
-from insdel.policies import Pairs
+from insdel.evaluate import predict
+from insdel.own import models
+from insdel.own.models import Subject
+from insdel.own.table import Problems, Table, read, read_file
+from insdel.probability import Probability
+from insdel.report import check_name, write_report
+
+METHODS = ("kernel_shap", "two_sided", "lime", "occlusion", "random")
+BESIDE = ("kernel_shap", "lime", "random")  # what attributions of one's own are compared with
+REFERENCES = ("typical", "counterfactual", "one_to_one")
+ENUMERATED = 20  # features up to which Kernel SHAP is exact; beyond, it is sampled
+SAMPLES = 2048
+INSPECTED = 2000  # rows among which a counterfactual is looked for
+SIGNS = ("shap", "change", "absolute")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What `insdel report` is asked for; as in `write`."""
+
+    attributions: Sequence[str] = ()
+    sign: str | None = None
+    reference: str = "typical"
+    background: str | None = None
+    groups: Sequence[str] = ()
+    positive: str | None = None
+    rows: int = 40
+    seed: int = 0
 
 
 def write(
@@ -23,48 +51,205 @@ def write(
     model: str,
     output: Path,
     *,
-    brought: Path | None = None,
-    sign: str | None = None,
-    policy: str = "counterfactual",
-    n_pairs: int = 40,
-    drop: list[str] | None = None,
-    seed: int = 0,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    **choice: Any,
 ) -> tuple[Path, list[str]]:
     """Grade explanations of a model on a CSV file; return the page and what was noticed on the way.
 
     Parameters
     ----------
-    model : "network" or "forest" to fit one, or file.py:name
-    brought : a CSV file of attributions, a row for each row of `data`, columns by name; sign as in `attributions`
+    data, target, drop, keep, categorical : as for `own.table.read`
+    model : as for `own.models.load`
+    attributions : CSV files, each as FILE or LABEL=FILE: a row for each row of `data`, or with a column "row" that
+        names rows of it; columns by name; or a single row, or two columns (feature, value), as one ranking for all
+    sign : what the numbers in these files mean: "shap", "change", or "absolute" for importances without a direction
+    reference : "typical", the median of every number and the commonest of everything else; or a policy for x′
+    background : a number of rows of the table, or a CSV file of rows, over which f is averaged, instead of a reference
+    groups : each as NAME=COLUMN,COLUMN: columns that change together
+    positive : the class whose probability is explained, or "predicted"
+    rows : how many rows are graded, at most; drawn by `seed`
     """
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise UserError(f"a report is an HTML page; name it so: {output.with_suffix('.html')}, not {output.name}.")
-    if brought is not None and sign is None:
-        raise UserError("attributions need a sign: --sign shap (as shap, captum and lime say it) or --sign change.")
-    rows = table.read(data, target, drop=drop or [])
-    split = table.split(rows, seed=seed)
-    subject = models.make(model, rows, split, seed=seed)
-    chosen = pairs.pick(policy, subject.f, split, n_pairs=n_pairs, seed=seed)
-    methods: dict[str, Any] = {name: name for name in ANY_MODEL}
-    if brought is not None:
-        methods = {brought.stem: attributions(_read(brought, rows, split, chosen), sign=sign), **methods}
-    options = {"kernel_shap": {"samples": SAMPLES}} if chosen.differing.max() > MAX_FEATURES else {}
-    result = compare(subject.f, chosen.x, chosen.reference, methods, options=options, seed=seed)
-    place = rows.features.index.to_numpy()[split.test[chosen.index]]
-    named = replace(result, pairs=replace(result.pairs, names=list(rows.names)),
-                    table=result.table.assign(row=place[result.table["pair"]]))  # fmt: skip
-    page = named.report(output, f"Which explanation of {rows.name} ranks the features well?")
-    return page, [rows.what, *rows.notes, subject.about, *subject.notes]
+    asked, problems = Choice(**choice), Problems()
+    with problems.gathered():
+        check_name(output)
+    files = _labelled(asked.attributions, problems)
+    if files and asked.sign not in SIGNS:
+        problems.found.append(
+            "attributions need a sign: shap (what x's own value adds, as shap, captum and lime write it), change (the "
+            "effect of changing x to x′) or absolute (importances without a direction)."
+        )
+    if asked.reference not in REFERENCES:
+        problems.found.append(f"reference must be one of {', '.join(REFERENCES)}; found {asked.reference!r}.")
+    if asked.rows < 2:
+        problems.found.append(f"rows must be at least 2, but it is {asked.rows}.")
+    loaded: Any = None
+    with problems.gathered():
+        loaded = models.load(model)
+    fitted, marked = models.fitted_columns(loaded), models.categorical_columns(loaded)
+    with problems.gathered():
+        table = read(data, target, drop=drop, keep=keep, categorical=[*marked, *categorical], fitted=fitted)
+    groups = _groups(asked.groups, problems)
+    problems.refuse()
+    subject = models.prepare(loaded, table, Path(model).name, asked.positive)
+    page, cautions = _grade(subject, table, Path(model).name, files, groups, asked, output)
+    return page, [table.what, *table.notes, *subject.notes, *cautions]
 
 
-def _read(path: Path, rows: table.Table, split: table.Split, chosen: Pairs) -> np.ndarray:
-    """Attributions of the chosen pairs, (pairs, n), by the names of the columns and the number of the row."""
-    given = pd.read_csv(path)
-    missing = [name for name in rows.names if name not in given]
-    if missing:
-        raise UserError(f"{path.name} needs the columns of the table; missing: {', '.join(missing[:20])}.")
-    place = rows.features.index.to_numpy()
-    if len(given) <= int(place.max()):
-        needed = int(place.max()) + 1
-        raise UserError(f"{path.name} needs a row for each row of the table; found {len(given)}, needed {needed}.")
-    return given[list(rows.names)].to_numpy(dtype=float)[place[split.test[chosen.index]]]
+def _labelled(given: Sequence[str], problems: Problems) -> dict[str, Path]:
+    """Files of attributions by their labels: FILE or LABEL=FILE."""
+    files: dict[str, Path] = {}
+    for text in given:
+        label, found, file = text.partition("=")
+        path = Path(file if found else text)
+        label = label if found else path.stem
+        if not path.is_file():
+            problems.found.append(f"attributions need an existing CSV file; found none at {path}.")
+        if label in files:
+            problems.found.append(f"two files of attributions are called {label!r}; write LABEL=FILE for each.")
+        files[label] = path
+    return files
+
+
+def _groups(given: Sequence[str], problems: Problems) -> dict[str, list[str]]:
+    """Columns that change together: NAME=COLUMN,COLUMN."""
+    parts = {text.partition("=")[0]: text.partition("=")[2] for text in given}
+    wrong = [name for name, columns in parts.items() if not columns]
+    if wrong:
+        problems.found.append(f"a group is written NAME=COLUMN,COLUMN; found {', '.join(wrong)}.")
+    return {name: [column.strip() for column in columns.split(",")] for name, columns in parts.items()}
+
+
+def _grade(
+    subject: Subject, table: Table, model: str, files: dict[str, Path], groups: dict[str, list[str]], asked: Choice,
+    output: Path,
+) -> tuple[Path, list[str]]:  # fmt: skip
+    """Choose rows and what they are compared with, compare, and write the page; warnings come back, too."""
+    problems, brought = Problems(), {}
+    for label, path in files.items():
+        with problems.gathered():
+            brought[label] = _brought(path, subject.features, groups, len(table.features))
+    unknown = [name for part in groups.values() for name in part if name not in subject.features]
+    if unknown:
+        problems.found.append(f"groups name columns that are no features: {', '.join(unknown)}.")
+    rows = subject.features
+    for part in brought.values():
+        rows = rows.loc[rows.index.isin(part.index)] if isinstance(part, pd.DataFrame) else rows
+    background, reference, words = None, None, ""
+    with problems.gathered():
+        x, reference, background, words = _choose(subject, rows, asked)
+    problems.refuse()
+    methods: dict[str, Any] = {}
+    for label, part in brought.items():
+        methods[label] = _attributions(part, subject, x, str(asked.sign))
+    methods |= {name: name for name in (BESIDE if brought else METHODS)}
+    players = x.shape[1] - sum(len(part) - 1 for part in groups.values())
+    work = 2 ** min(players, ENUMERATED) * len(x) * (1 if background is None else len(background))
+    if work > 10**9 and players <= ENUMERATED:
+        raise UserError(
+            f"{players} features or groups, {len(x)} rows and this background need {work:.1e} predictions. Ask for "
+            "fewer --rows or a smaller --background, or put columns into --groups."
+        )
+    options = {"kernel_shap": {"samples": SAMPLES}} if players > ENUMERATED else {}
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", UserWarning)
+        result = compare(subject.f, x, reference, methods, background=background, groups=groups or None,
+                         options=options, seed=asked.seed)  # fmt: skip
+    told = list(dict.fromkeys(str(warning.message) for warning in heard))
+    cautions = [text for text in told if text.startswith(tuple(f"{label}: " for label in methods))]
+    quality = subject.quality(table.target)
+    drawn = f"{len(x)} of {len(rows)}, drawn at random with seed {asked.seed}" if len(x) < len(rows) else f"all {len(x)}"
+    facts = {"Data": table.what, "Model": f"{model}; {subject.output}" + f"; {quality}" * bool(quality),
+             "Graded rows": f"{drawn}; row 1 is the line below the header", "Reference": words}  # fmt: skip
+    if files:
+        facts["Attributions"] = ", ".join(f"{label} from {path.name}" for label, path in files.items())
+    title = f"Which explanation of {table.target.name} ranks the features best?"
+    return write_report(result, output, title, facts, [*table.notes, *subject.notes], cautions, words), cautions
+
+
+def _brought(path: Path, features: pd.DataFrame, groups: dict[str, list[str]], rows: int) -> pd.DataFrame | pd.Series:
+    """Attributions as a frame whose index counts the table's rows from 1, or one ranking for all rows as a series."""
+    frame = read_file(path)[0]
+    if "row" in frame and "row" not in features:
+        frame = frame.set_index("row")
+    together = {name for part in groups.values() for name in part}
+    players = [*groups, *(name for name in features if name not in together)]
+    wanted = next((names for names in (list(features), players) if set(names) <= set(frame)), None)
+    if wanted is None and frame.shape[1] == 2 and set(map(str, frame.iloc[:, 0])) >= set(features):
+        return frame.set_index(frame.columns[0]).iloc[:, 0].loc[list(features)].astype(float)
+    if wanted is None:
+        missing = [name for name in features if name not in frame]
+        raise UserError(f"{path.name} needs the columns of the features; missing: {', '.join(missing[:20])}.")
+    if len(frame) == 1:
+        return frame[wanted].iloc[0].astype(float)
+    if frame.index.name != "row" and len(frame) != rows:
+        raise UserError(
+            f"{path.name} needs a row for each of the {rows} rows of the table, or a column 'row' that says which they "
+            f"are (row 1 is the line below the header); found {len(frame)} rows."
+        )
+    if not frame.index.is_unique or not frame.index.isin(features.index).any():
+        raise UserError(f"the column 'row' of {path.name} must name different rows of the table, counted from 1.")
+    return frame[wanted]
+
+
+def _attributions(part: pd.DataFrame | pd.Series, subject: Subject, x: pd.DataFrame, sign: str) -> Attributions:
+    """The attributions of the graded rows; where they add up to f(x) minus a constant, it is what they start from."""
+    if sign == "absolute":
+        return attributions(part if isinstance(part, pd.Series) else part.loc[x.index], ranking="absolute")
+    given = attributions(part if isinstance(part, pd.Series) else part.loc[x.index], sign=sign)
+    if isinstance(part, pd.Series) or (isinstance(subject.f, Probability) and subject.f.k is None):
+        return given
+    start = np.asarray(predict(subject.f, x))
+    base = start + given.values.sum(axis=1)
+    constant = base.std() < 0.01 * max(start.std(), 1e-12)
+    return replace(given, base=np.full(len(x), base.mean())) if constant else given
+
+
+def _choose(subject: Subject, rows: pd.DataFrame, asked: Choice) -> tuple[pd.DataFrame, Any, Any, str]:
+    """Graded rows, their references or the background, and in words what these are."""
+    order = np.random.default_rng(asked.seed).permutation(len(rows))
+    x = rows.iloc[np.sort(order[: asked.rows])]
+    features = subject.features
+    if asked.background is not None:
+        if asked.background.isdigit():
+            count = int(asked.background)
+            others = features.drop(index=x.index) if len(features) - len(x) >= count else features
+            if not 1 <= count <= len(features):
+                raise UserError(f"background needs 1 to {len(features)} rows of the table; found {count}.")
+            some = others.sample(count, random_state=asked.seed % 2**32).sort_index()
+            return x, None, some, f"the average over {count} rows of the table, drawn at random"
+        path = Path(asked.background)
+        some = read_file(path)[0]
+        missing = [name for name in features if name not in some]
+        if missing:
+            raise UserError(f"{path.name} needs the columns of the features; missing: {', '.join(missing[:20])}.")
+        return x, None, some[list(features)].astype(features.dtypes), f"the average over {len(some)} rows of {path.name}"
+    if asked.reference == "typical":
+        words = "a typical row: the median of every number and date, the commonest of all other values"
+        return x, typical(features), None, words
+    if asked.reference == "one_to_one":
+        pairs = policies.one_to_one(rows.iloc[np.sort(order[: asked.rows])], asked.seed)
+        return pairs.x, pairs.reference.set_axis(pairs.x.index), None, "another row of the table, drawn at random"
+    points = rows.iloc[np.sort(order[:INSPECTED])].astype(float)
+    center, width = points.mean(), points.std(ddof=0).replace(0, 1)
+    pairs = policies.counterfactual(
+        lambda z: np.asarray(predict(subject.f, (z * width + center).round(9).astype(subject.features.dtypes))),
+        (points - center) / width, at_least=-(-points.shape[1] // 2),
+    )  # fmt: skip
+    if not len(pairs):
+        raise UserError("no row has a reference that differs in half of its features. Choose another reference.")
+    x, other = (rows.loc[points.index[part[: asked.rows]]] for part in (pairs.index, pairs.reference_index))
+    words = "a similar row of the table that differs in at least half of its features and is predicted very differently"
+    return x, other.set_axis(x.index), None, words
+
+
+def typical(features: pd.DataFrame) -> pd.DataFrame:
+    """One row, (1, n): the lower median of every number and date, the commonest of all other values."""
+    def middle(column: pd.Series) -> Any:
+        ordered = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+        if ordered or pd.api.types.is_datetime64_any_dtype(column):
+            return column.quantile(0.5, interpolation="lower")
+        return column.mode().iloc[0]
+
+    return pd.DataFrame({name: pd.Series([middle(column)], dtype=column.dtype) for name, column in features.items()})
