@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from insdel.errors import UserError
 from insdel_book.parameters import Parameter, cell_source, check_values, read_source
 
@@ -91,6 +89,8 @@ def toc_files(entry: Any) -> Iterator[str]:
 
 def list_chapters(root: Path) -> list[Chapter]:
     """Return the chapters that `_toc.yml` names, in reading order."""
+    import yaml  # `insdel report` does without it
+
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     names = [Path(file).name.split(".")[0] for file in toc_files(toc) if file.startswith("notebooks/")]
     chapters = [Chapter(name, root / "notebooks" / f"{name}.md") for name in names]
@@ -136,6 +136,8 @@ def profile_values(root: Path, chapter: Chapter, profile: str) -> dict[str, Any]
     """Return what a profile sets differently from the chapter's own parameter cell, checked."""
     if profile not in PROFILES:
         raise UserError(f"there is no profile {profile!r}. The profiles are: {', '.join(PROFILES)}.")
+    import yaml
+
     profiles = yaml.safe_load((root / "notebooks" / "profiles.yml").read_text(encoding="utf-8")) or {}
     values = (profiles.get(chapter.name) or {}).get(profile) or {}
     try:

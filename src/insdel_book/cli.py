@@ -177,7 +177,10 @@ def run_command(options: argparse.Namespace) -> None:
 
 def report_command(options: argparse.Namespace) -> None:
     """Grade explanations on a table and a model of one's own, into one HTML page."""
-    from insdel.own import page
+    try:
+        from insdel.own import page
+    except ModuleNotFoundError as error:
+        raise UserError(f'insdel report needs {error.name}: pip install "insdel[methods]"') from None
 
     choice = {name: value for name, value in vars(options).items() if name != "action"}
     written, notes = page.write(**choice)
