@@ -163,7 +163,7 @@ def test_dollars_and_tags_in_names_are_shown_as_they_are(folder: Path) -> None:
 
 BARE = """
 import sys
-for name in ("yaml", "captum", "xgboost", "papermill", "IPython", "sympy", "shap", "lime", "pyarrow", "safetensors"):
+for name in ("yaml", "captum", "xgboost", "papermill", "IPython", "sympy", "shap", "lime", "safetensors"):
     sys.modules[name] = None
 from insdel_book.cli import main
 sys.exit(main(sys.argv[1:]))
