@@ -52,11 +52,12 @@ def plot_comparison(comparison: Any, axes: Axes | None = None) -> Axes:
     if axes is None:
         with plt.style.context(STYLE):
             axes = plt.subplots(figsize=(6.4, 1.3 + 0.62 * len(labels)))[1]
-    color = colours(comparison)
-    table = comparison.table.astype({"method": str})
-    sns.stripplot(table, x="score", y="method", hue="method", order=labels, palette=color, size=2.5, alpha=0.3,
-                  jitter=0.3, legend=False, ax=axes, zorder=1)  # fmt: skip
-    for k, mode in enumerate(modes):
+    color, table = colours(comparison), comparison.table
+    spread = table["pair"] * 0.618 % 1 - 0.5  # dots of pairs apart from each other, the same in every drawing
+    table = table.assign(place=table["method"].map(labels.index) + 0.6 * spread)
+    sns.scatterplot(table, x="score", y="place", hue="method", palette=color, s=8, alpha=0.3, linewidth=0,
+                    legend=False, ax=axes, zorder=1)  # fmt: skip
+    for k, mode in enumerate(modes):  # large marks: filled for the first test, hollow for the second
         rows = summary[summary["mode"] == mode].set_index("method").loc[labels]
         place = (k - (len(modes) - 1) / 2) * 0.34
         style: dict[str, Any] = {"fmt": "os"[k % 2], "markersize": 7, "capsize": 3, "zorder": 3}

@@ -49,8 +49,8 @@ features of a row were replaced one by one by those of {reference}, in the order
 model predicted after each step. A good ranking lets the prediction rise as early as possible (<em>insertion</em>) and,
 used from its other end, fall as early as possible (<em>deletion</em>).</p>
 <h2>How good is each explanation?</h2>
-<figure>{plot}<figcaption>A score of 0 is what random rankings reach on average, 1 is the best of all rankings. Small dots
-are single rows; large marks are the score of all rows together, with two standard errors.</figcaption></figure>
+<figure>{plot}<figcaption>A score of 0 is what random rankings reach on average, 1 is the best of all rankings. Small
+dots are single rows; large marks are the score of all rows together, with two standard errors.</figcaption></figure>
 <div class="scroll">{table}</div>
 {tests}
 <h2>{walks_title}</h2>
@@ -227,15 +227,17 @@ def _settings(comparison: Any, summary: pd.DataFrame, facts: Mapping[str, str], 
     pairs, plan = comparison.pairs, comparison.plan
     names = [str(name) for name in pairs.names or [f"feature {j}" for j in range(pairs.n)]]
     searched = (summary["best_is"] == "search").any()
-    background = f"the average over {len(pairs.background)} rows" if pairs.background is not None else "given by the user"
-    lines = {"Graded rows": str(len(pairs)), "Reference": background, **facts}
+    background = pairs.background
+    lines = {"Graded rows": str(len(pairs)), "Reference": "given by the user", **facts}
+    if background is not None and "Reference" not in facts:
+        lines["Reference"] = f"the average over {len(background)} rows"
     lines["Features or groups"] = f"{pairs.n}: {', '.join(names[:40])}{' …' * (pairs.n > 40)}"
     lines["Explanations"] = ", ".join(map(method_title, plan.methods))
     lines["Best ranking"] = "found by a search, so scores may be too high" if searched else "exact, of all rankings"
     lines["Uncertainty"] = "± is one standard error and counts rows that pairs share; p is adjusted by Holm's method"
     lines["Seed"] = str(plan.seed)
-    packages = ["insdel", "numpy", "pandas"]
-    lines["Versions"] = ", ".join([f"{name} {version(name)}" for name in packages] + [f"Python {platform.python_version()}"])
+    packages = ", ".join(f"{name} {version(name)}" for name in ("insdel", "numpy", "pandas"))
+    lines["Versions"] = f"{packages}, Python {platform.python_version()}"
     if notes:
         lines["What was noticed"] = " ".join(notes)
     return "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in lines.items())

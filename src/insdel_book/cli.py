@@ -106,8 +106,8 @@ def _add_report(commands: Any) -> None:
     add, many = report.add_argument, {"nargs": "+", "default": []}
     add("--data", type=Path, required=True, metavar="CSV", help="your table")
     add("--target", required=True, help="the column that the model predicts")
-    add("--model", required=True, help="file.py:name, module:name, or a file: .safetensors of our network, .json or .ubj "
-        "of XGBoost, .txt of LightGBM, .cbm of CatBoost, .onnx")  # fmt: skip
+    add("--model", required=True, help="file.py:name, module:name, or a file: .safetensors of our network, .json or "
+        ".ubj of XGBoost, .txt of LightGBM, .cbm of CatBoost, .onnx")  # fmt: skip
     add("--attributions", **many, metavar="LABEL=CSV", help="of your own: a row for each row of the table")
     add("--sign", choices=("shap", "change", "absolute"), help="what their sign means: as shap writes it, or x to x′")
     add("--reference", choices=("typical", "counterfactual", "one_to_one"), default="typical", help="what x′ is")

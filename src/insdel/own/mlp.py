@@ -452,9 +452,9 @@ def save(model: MLP, path: str | Path, inputs: dict[str, Any] | None = None) -> 
 
     inputs : names, center and width, (n,) each, of the columns that were standardised for it, for `insdel report`
     """
-    if inputs is not None:
-        if {key: len(value) for key, value in inputs.items()} != dict.fromkeys(("names", "center", "width"), model.features):
-            raise UserError(f"inputs needs names, center and width of its {model.features} inputs; found {inputs}.")
+    needed = dict.fromkeys(("names", "center", "width"), model.features)
+    if inputs is not None and {key: len(value) for key, value in inputs.items()} != needed:
+        raise UserError(f"inputs needs names, center and width of its {model.features} inputs; found {inputs}.")
     about = {
         "features": model.features,
         "neurons": list(model.neurons),

@@ -44,8 +44,8 @@ def load(text: str) -> Any:
     path = Path(text)
     if path.suffix.lower() in PICKLES:
         raise UserError(
-            f"{path.name} looks like a pickle, which runs whatever is in it, so it is not opened. If you trust it, load "
-            f"it in a file mine.py (model = joblib.load({path.name!r})) and pass mine.py:model."
+            f"{path.name} looks like a pickle, which runs whatever is in it, so it is not opened. If you trust it, "
+            f"load it in a file mine.py (model = joblib.load({path.name!r})) and pass mine.py:model."
         )
     if path.suffix.lower() in kinds:
         if not path.is_file():
@@ -263,7 +263,7 @@ def _without_gaps(f: Any, features: pd.DataFrame, gaps: np.ndarray) -> tuple[pd.
     except Exception:
         left = f"{gaps.sum()} of {len(gaps)} rows are left out, as the model does not take missing values: {where}."
         if (~gaps).sum() < 2:
-            raise UserError(f"at least two rows must be complete. {left} Drop these columns or fill the gaps.") from None
+            raise UserError(f"at least two rows must be complete. {left} Drop columns or fill gaps.") from None
         return features[~gaps], left
 
 

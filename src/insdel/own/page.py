@@ -159,7 +159,7 @@ def _grade(
     told = list(dict.fromkeys(str(warning.message) for warning in heard))
     cautions = [text for text in told if text.startswith(tuple(f"{label}: " for label in methods))]
     quality = subject.quality(table.target)
-    drawn = f"{len(x)} of {len(rows)}, drawn at random with seed {asked.seed}" if len(x) < len(rows) else f"all {len(x)}"
+    drawn = f"{len(x)} of {len(rows)}, drawn at random with seed {asked.seed}" * (len(x) < len(rows)) or f"all {len(x)}"
     facts = {"Data": table.what, "Model": f"{model}; {subject.output}" + f"; {quality}" * bool(quality),
              "Graded rows": f"{drawn}; row 1 is the line below the header", "Reference": words}  # fmt: skip
     if files:
@@ -201,7 +201,7 @@ def _attributions(part: pd.DataFrame | pd.Series, subject: Subject, x: pd.DataFr
     if isinstance(part, pd.Series) or (isinstance(subject.f, Probability) and subject.f.k is None):
         return given
     start = np.asarray(predict(subject.f, x))
-    base = start + given.values.sum(axis=1)
+    base = start + given.values.sum(axis=1)  # noqa: PD011, no data frame
     constant = base.std() < 0.01 * max(start.std(), 1e-12)
     return replace(given, base=np.full(len(x), base.mean())) if constant else given
 
@@ -224,7 +224,8 @@ def _choose(subject: Subject, rows: pd.DataFrame, asked: Choice) -> tuple[pd.Dat
         missing = [name for name in features if name not in some]
         if missing:
             raise UserError(f"{path.name} needs the columns of the features; missing: {', '.join(missing[:20])}.")
-        return x, None, some[list(features)].astype(features.dtypes), f"the average over {len(some)} rows of {path.name}"
+        some = some[list(features)].astype(features.dtypes)
+        return x, None, some, f"the average over {len(some)} rows of {path.name}"
     if asked.reference == "typical":
         words = "a typical row: the median of every number and date, the commonest of all other values"
         return x, typical(features), None, words
