@@ -10,7 +10,6 @@ import torch
 
 from insdel.errors import UserError
 from insdel.own import mlp
-from insdel.own import network as own_network
 from insdel_paper import networks
 from insdel_paper.data import Dataset, split
 from insdel_paper.networks import Hyper, Recipe, stacked
@@ -50,7 +49,6 @@ def test_trainings_leave_the_callers_random_numbers_alone(cuda) -> None:
     networks.fit(*ROWS, HYPER, RECIPE, device="cpu", progress=False)
     stacked.fit(*ROWS, HYPER, RECIPE, seeds=(0, 1))
     stacked.fit(*ROWS, HYPER, RECIPE, seeds=(0, 1), device="cpu")
-    own_network.fit_classifier(ROWS[0], ROWS[1] > 0, HYPER, RECIPE, 0)
     assert torch.equal(torch.cuda.get_rng_state(), before)
 
 
