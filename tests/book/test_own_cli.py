@@ -34,7 +34,7 @@ FLATS = "area,rooms,price\n" + "".join(f"{30 + i / 7:.2f},{1 + i % 4},{3 * i % 1
         (["your_own", "-p", "csv", "none.csv", "-p", "target", "price"], "there is no file"),
         (["your_own", "-p", "csv", "flats.csv"], "needs target"),
         (["your_own", "-p", "csv", "flats.csv", "-p", "target", "prize"], "the columns are: area, rooms, price"),
-        (["your_own", "-p", "csv", "flats.csv", "-p", "target", "price", "-p", "drop", "x"], "there is no column x"),
+        (["your_own", "-p", "csv", "flats.csv", "-p", "target", "price", "-p", "drop", "x"], "has no column x"),
         (["your_own", "-p", "target", "price"], "target needs csv"),
         (["your_own", "-p", "model", "short.safetensors"], "announces a header"),
         (["your_own", "-p", "model", "tree"], "file.py:name"),

@@ -210,39 +210,44 @@ def _choose(subject: Subject, rows: pd.DataFrame, asked: Choice) -> tuple[pd.Dat
     """Graded rows, their references or the background, and in words what these are."""
     order = np.random.default_rng(asked.seed).permutation(len(rows))
     x = rows.iloc[np.sort(order[: asked.rows])]
-    features = subject.features
     if asked.background is not None:
-        if asked.background.isdigit():
-            count = int(asked.background)
-            others = features.drop(index=x.index) if len(features) - len(x) >= count else features
-            if not 1 <= count <= len(features):
-                raise UserError(f"background needs 1 to {len(features)} rows of the table; found {count}.")
-            some = others.sample(count, random_state=asked.seed % 2**32).sort_index()
-            return x, None, some, f"the average over {count} rows of the table, drawn at random"
-        path = Path(asked.background)
-        some = read_file(path)[0]
-        missing = [name for name in features if name not in some]
-        if missing:
-            raise UserError(f"{path.name} needs the columns of the features; missing: {', '.join(missing[:20])}.")
-        some = some[list(features)].astype(features.dtypes)
-        return x, None, some, f"the average over {len(some)} rows of {path.name}"
+        return x, None, *_background(subject.features, x, asked.background, asked.seed)
     if asked.reference == "typical":
         words = "a typical row: the median of every number and date, the commonest of all other values"
-        return x, typical(features), None, words
+        return x, typical(subject.features), None, words
     if asked.reference == "one_to_one":
-        pairs = policies.one_to_one(rows.iloc[np.sort(order[: asked.rows])], asked.seed)
-        return pairs.x, pairs.reference.set_axis(pairs.x.index), None, "another row of the table, drawn at random"
-    points = rows.iloc[np.sort(order[:INSPECTED])].astype(float)
-    center, width = points.mean(), points.std(ddof=0).replace(0, 1)
-    pairs = policies.counterfactual(
-        lambda z: np.asarray(predict(subject.f, (z * width + center).round(9).astype(subject.features.dtypes))),
-        (points - center) / width, at_least=-(-points.shape[1] // 2),
-    )  # fmt: skip
+        points, words = x, "another row of the table, drawn at random"
+        pairs = policies.one_to_one(points, asked.seed)
+    else:
+        words = "a similar row of the table that differs in at least half of its features and is predicted differently"
+        points = rows.iloc[np.sort(order[:INSPECTED])].astype(float)
+        center, width, types = points.mean(), points.std(ddof=0).replace(0, 1), rows.dtypes
+        pairs = policies.counterfactual(
+            lambda z: np.asarray(predict(subject.f, (z * width + center).round(9).astype(types))),
+            (points - center) / width, at_least=-(-points.shape[1] // 2),
+        )  # fmt: skip
     if not len(pairs):
         raise UserError("no row has a reference that differs in half of its features. Choose another reference.")
-    x, other = (rows.loc[points.index[part[: asked.rows]]] for part in (pairs.index, pairs.reference_index))
-    words = "a similar row of the table that differs in at least half of its features and is predicted very differently"
+    kept = (points.index[np.asarray(part)[: asked.rows]] for part in (pairs.index, pairs.reference_index))
+    x, other = (rows.loc[labels] for labels in kept)
     return x, other.set_axis(x.index), None, words
+
+
+def _background(features: pd.DataFrame, x: pd.DataFrame, given: str, seed: int) -> tuple[pd.DataFrame, str]:
+    """A number of rows of the table, those of x last, or the rows of a file."""
+    if given.isdigit():
+        count = int(given)
+        if not 1 <= count <= len(features):
+            raise UserError(f"background needs 1 to {len(features)} rows of the table; found {count}.")
+        others = features.drop(index=x.index) if len(features) - len(x) >= count else features
+        words = f"the average over {count} rows of the table, drawn at random"
+        return others.sample(count, random_state=seed % 2**32).sort_index(), words
+    path = Path(given)
+    some = read_file(path)[0]
+    missing = [name for name in features if name not in some]
+    if missing:
+        raise UserError(f"{path.name} needs the columns of the features; missing: {', '.join(missing[:20])}.")
+    return some[list(features)].astype(features.dtypes), f"the average over {len(some)} rows of {path.name}"
 
 
 def typical(features: pd.DataFrame) -> pd.DataFrame:
