@@ -23,7 +23,7 @@ from insdel.errors import UserError, UserTypeError
 from insdel.evaluate import predict
 from insdel.frames import fitted_names
 from insdel.own.table import Table, is_text
-from insdel.probability import Probability, proba
+from insdel.probability import proba
 
 PICKLES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".sav")
 LOOKED_AT = 256  # rows on which a model is tried
@@ -228,67 +228,85 @@ def prepare(model: Any, table: Table, name: str, positive: str | None = None) ->
     if isinstance(model, type) or not (callable(model) or hasattr(model, "predict")):
         kind = "class" if isinstance(model, type) else type(model).__name__
         raise UserTypeError(f"{name} is a {kind}. A model is a torch module, a fitted estimator or a function.")
-    f, output = _output(model, table, name, positive)
-    tried = f.of_class(0) if isinstance(f, Probability) and f.k is None else f
-    text = {column: "category" for column in table.features if is_text(table.features[column])}
-    ways = [(f, tried, table.features, "")]
-    if text:
-        ways.append((f, tried, table.features.astype(text), "Text was passed to the model as categories."))
-    elif not isinstance(f, Probability):
-        note = "The model takes no data frames: it got the table's columns as an array, in their order."
-        ways.append((partial(call, f), partial(call, f), table.features, note))
+    raw = getattr(model, "predict_proba", None) or getattr(model, "predict", None) or model
     whole = table.features.notna().all(axis=1).to_numpy()
-    errors: list[Exception] = []
-    for way, trial, features, note in ways:
+    looked_at = np.flatnonzero(whole if whole.any() else ~whole)[:LOOKED_AT]
+    text = {column: "category" for column in table.features if is_text(table.features[column])}
+    features, note = table.features, ""
+    try:
+        sample = call(raw, features.iloc[looked_at])
+    except Exception as error:  # a user's model may raise anything
         try:
-            predict(trial, features[whole if whole.any() else ~whole].iloc[:LOOKED_AT])
+            features, note = features.astype(text), "Text was passed to the model as categories."
+            sample = call(raw, features.iloc[looked_at])
+        except Exception:
+            columns = ", ".join(map(str, features.columns[:20]))
+            raise UserError(f"{name} failed on rows with the columns {columns}: {error}") from error
+    f, output = _output(model, raw, sample, table, name, positive)
+    kept, gaps = _without_gaps(raw, features, ~whole)
+    return Subject(f, kept, output, tuple(part for part in (note, gaps) if part))
+
+
+def call(f: Any, rows: pd.DataFrame) -> np.ndarray:
+    """What f gives for a data frame or, if it takes none, for an array or a float32 tensor."""
+    torch = sys.modules.get("torch")
+    forms = [lambda: rows, lambda: rows.to_numpy(float)]
+    if torch is not None:
+        forms.append(lambda: torch.tensor(rows.to_numpy(float), dtype=torch.float32))
+    first: Exception | None = None
+    for form in forms[2:] if torch is not None and isinstance(f, torch.nn.Module) else forms:
+        try:
+            result = f(form())
+            return np.asarray(result.detach() if hasattr(result, "detach") else result)
         except Exception as error:  # a user's model may raise anything
-            errors.append(error)
-            continue
-        kept, gaps = _without_gaps(trial, features, ~whole)
-        return Subject(way, kept, output, tuple(part for part in (note, gaps) if part))
-    columns = ", ".join(map(str, table.features.columns[:20]))
-    raise UserError(f"{name} failed on rows with the columns {columns}: {errors[0]}") from errors[0]
+            first = first or error
+    assert first is not None
+    raise first
 
 
-def _without_gaps(f: Any, features: pd.DataFrame, gaps: np.ndarray) -> tuple[pd.DataFrame, str]:
+def _without_gaps(raw: Any, features: pd.DataFrame, gaps: np.ndarray) -> tuple[pd.DataFrame, str]:
     """All rows if the model takes missing values, else those without, and a sentence about the others."""
     if not gaps.any():
         return features, ""
     missing = features.isna().sum()
     where = ", ".join(f"{name} ({count})" for name, count in missing[missing > 0].items())
     try:
-        predict(f, features[gaps].iloc[:LOOKED_AT])
+        taken = bool(np.isfinite(call(raw, features[gaps].iloc[:LOOKED_AT])).all())
+    except Exception:  # a user's model may raise anything
+        taken = False
+    if taken:
         return features, f"Missing values are values, as the model takes them: {where}."
-    except Exception:
-        left = f"{gaps.sum()} of {len(gaps)} rows are left out, as the model does not take missing values: {where}."
-        if (~gaps).sum() < 2:
-            raise UserError(f"at least two rows must be complete. {left} Drop columns or fill gaps.") from None
-        return features[~gaps], left
+    left = f"{gaps.sum()} of {len(gaps)} rows are left out, as the model does not take missing values: {where}."
+    if (~gaps).sum() < 2:
+        raise UserError(f"at least two rows must be complete. {left} Drop columns or fill gaps.")
+    return features[~gaps], left
 
 
-def _output(model: Any, table: Table, name: str, positive: str | None) -> tuple[Any, str]:
-    """The function that is explained, and what it predicts in words."""
+def _output(
+    model: Any, raw: Any, sample: np.ndarray, table: Table, name: str, positive: str | None
+) -> tuple[Any, str]:
+    """The function that is explained, and what it predicts in words.
+
+    sample : what the model gives for some rows, (m,) or (m, classes)
+    """
     target = str(table.target.name)
     labels = [str(label) for label in sorted(table.target.dropna().unique())]
     if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
         names = [str(label) for label in model.classes_]
         known = len(names) != len(labels) or bool({*names} & {*labels})
         return _probability(model, names if known else labels, target, positive)
-    f = model.predict if hasattr(model, "predict") else model
-    sample = _sample(f, table)
-    width = sample.shape[1] if sample.ndim == 2 else 1
     shares = bool(((sample >= 0) & (sample <= 1)).all())
-    if width > 1:
-        if width != len(labels):
-            found = f"{width} outputs per row, but {target} has {len(labels)} different values"
+    if sample.ndim == 2 and sample.shape[1] > 1:
+        if sample.shape[1] != len(labels):
+            found = f"{sample.shape[1]} outputs per row, but {target} has {len(labels)} different values"
             raise UserError(f"{name} gives {found}. Choose one in a function of your own.")
-        chosen, words = _probability(Classes(f, np.array(labels)), labels, target, positive)
+        chosen, words = _probability(Classes(raw, np.array(labels)), labels, target, positive)
         return chosen, words if shares else words.replace("probability", "score")
-    if len(labels) == 2 and shares and len(sample):  # one probability, of the second class
+    f = raw if hasattr(raw, "__self__") or hasattr(raw, "parameters") else partial(call, raw)  # a plain function
+    if len(labels) == 2 and shares:  # one probability, of the second class
         if positive in (None, labels[1]):
             return f, f"probability of {target} = {labels[1]}"
-        return _probability(Classes(partial(_both, f), np.array(labels)), labels, target, positive)
+        return _probability(Classes(partial(_both, raw), np.array(labels)), labels, target, positive)
     if positive is not None:
         raise UserError(f"{name} gives one number per row, so there is no class {positive!r} to choose.")
     return f, f"predicted {target}"
@@ -310,34 +328,6 @@ class Classes:
     def predict_proba(self, rows: pd.DataFrame) -> np.ndarray:
         """Probabilities, (m, classes)."""
         return call(self.f, rows)
-
-
-def call(f: Any, rows: pd.DataFrame) -> np.ndarray:
-    """What f gives for a data frame or, if it takes none, for an array or a float32 tensor."""
-    try:
-        return np.asarray(f(rows))
-    except Exception as error:  # a user's model may raise anything
-        torch, array = sys.modules.get("torch"), rows.to_numpy(float)
-        try:
-            if torch is None or not isinstance(f, torch.nn.Module):
-                return np.asarray(f(array))
-        except Exception:
-            if torch is None:
-                raise error from None
-        assert torch is not None
-        with torch.no_grad():
-            return np.asarray(f(torch.tensor(array, dtype=torch.float32)))
-
-
-def _sample(f: Any, table: Table) -> np.ndarray:
-    """What f gives for a few rows; nothing where it takes the table in none of the forms that are tried first."""
-    text = {column: "category" for column in table.features if is_text(table.features[column])}
-    for rows in (table.features.dropna().iloc[:8], table.features.astype(text).dropna().iloc[:8]):
-        try:
-            return call(f, rows)
-        except Exception:  # a user's model may raise anything
-            continue
-    return np.zeros(0)
 
 
 def _probability(model: Any, names: list[str], target: str, positive: str | None) -> tuple[Any, str]:
