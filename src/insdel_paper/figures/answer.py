@@ -84,8 +84,9 @@ def method_steps() -> Figure:
     )
     for k, (title, text) in enumerate(boxes):
         left = 2.0 * k
-        look = {"boxstyle": "round,pad=0.02", "edgecolor": PALETTE["blue"], "facecolor": "#EAF3FA"}
-        axes.add_patch(FancyBboxPatch((left + 0.08, 0.9), 1.7, 1.5, **look))
+        box = FancyBboxPatch((left + 0.08, 0.9), 1.7, 1.5, boxstyle="round,pad=0.02")
+        box.set(edgecolor=PALETTE["blue"], facecolor="#EAF3FA")
+        axes.add_patch(box)
         axes.text(left + 0.93, 2.12, title, ha="center", va="center", weight="bold")
         axes.text(left + 0.93, 1.45, text, ha="center", va="center", fontsize=9.5)
         if k:
@@ -112,8 +113,8 @@ def policy_cloud(points: np.ndarray, pairs: Mapping[str, tuple[np.ndarray, np.nd
             panel.plot(*corner, "s", color=PALETTE[color], markersize=6)
         panel.plot(*x, "o", color=PALETTE["black"], markersize=8)
         panel.plot(*reference, "*", color=PALETTE["black"], markersize=13)
-        panel.annotate("x", x, (-11, -11), textcoords="offset points")
-        panel.annotate("x′", reference, (8, 4), textcoords="offset points")
+        panel.annotate("x", tuple(x), (-11, -11), textcoords="offset points")
+        panel.annotate("x′", tuple(reference), (8, 4), textcoords="offset points")
         panel.set(title=policy.replace("_", "-"), xlabel="feature 1")
     panels[0].set_ylabel("feature 2")
     return figure
