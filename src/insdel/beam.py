@@ -17,12 +17,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 
+from insdel.arrays import Array, Points
 from insdel.attribution.coalitions import Group, coalition_values
 from insdel.curves import check_mode
 from insdel.errors import UserError, whole
-from insdel.evaluate import Array, Groups, Model, Pairs, Points
+from insdel.evaluate import Groups, Model, Pairs
 from insdel.lattice import LATTICE_MODES
 
 WIDTH = 64
@@ -86,19 +86,19 @@ class Search:
     """The search for one pair: what its subsets score, and how many were evaluated."""
 
     def __init__(self, f: Model, pairs: Pairs, mode: str, chunk: int | None) -> None:
-        players = torch.nonzero(pairs.differing().cpu())[:, 1][None]
+        players = np.nonzero(pairs.differing())[1][None]
         self.f, self.mode, self.chunk = f, mode, chunk
-        self.group = Group(pairs, torch.zeros(1, dtype=torch.int64), players)
-        self.players, self.evaluations = players[0].numpy(), 0
+        self.group = Group(pairs, np.zeros(1, dtype=np.int64), players)
+        self.players, self.evaluations = players[0], 0
         self.unchanged = np.setdiff1d(np.arange(pairs.n), self.players)
 
     def scores(self, masks: np.ndarray) -> np.ndarray:
         """What each subset, (m, d), adds to the area, (m,); the reverse order visits the complements."""
         asked = np.concatenate([masks, ~masks]) if self.mode == "both" else masks
         distinct, back = np.unique(asked, axis=0, return_inverse=True)
-        result = coalition_values(self.f, self.group, torch.from_numpy(distinct)[None], self.chunk, False)
+        result = coalition_values(self.f, self.group, distinct[None], self.chunk, False)
         self.evaluations += len(distinct)
-        values = result[0].cpu().numpy()[back.reshape(-1)]
+        values = result[0][back.reshape(-1)]
         if self.mode == "both":
             return values[: len(masks)] - values[len(masks) :]
         return values if self.mode == "insertion" else -values
@@ -172,7 +172,7 @@ def pair_beam(f: Model, pairs: Pairs, mode: str, width: int = WIDTH, chunk: int 
         beam, promised = _next(search, beam, width, promised)
     best = beam.take(np.flatnonzero(beam.linger >= 0)).best_of_each()
     abc = float(best.total[0] - (pairs.n + 1) / 2 * (start[0] + best.score[0]))
-    order = pairs.restore(torch.from_numpy(search.order(best))[None])
+    order = pairs.restore(search.order(best)[None])
     gap = max(0.0, promised - float(best.total[0]))
     return BeamOrder(order, abc, gap, bool(np.isneginf(promised)), search.evaluations)
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from insdel.errors import UserError
 from insdel.lattice import Lattice, _layers, subset_sizes
@@ -37,7 +35,7 @@ def moments(lattice: Lattice, mode: str = "insertion") -> Moments:
     return Moments(lattice.expected_abc(mode), float(np.sqrt(_variance(values, lattice.n - lattice.d))))
 
 
-def _variance(values: Tensor, unchanged: int) -> float:
+def _variance(values: np.ndarray, unchanged: int) -> float:
     """Variance of Σ (1 + L_i) v(S_i) over random walks S_0 ⊂ … ⊂ S_d and waiting times L.
 
     The L_i share out the unchanged features, all ways equally likely, so E (1 + L_i)² = a is the same for all
@@ -57,23 +55,23 @@ def _waiting(unchanged: int, d: int) -> tuple[float, float]:
     return 1 + 3 * mean + 2 * pair, 1 + 2 * mean + pair
 
 
-def _walk_moments(values: Tensor) -> tuple[float, float, float]:
+def _walk_moments(values: np.ndarray) -> tuple[float, float, float]:
     """E Σ v, E (Σ v)² and E Σ v² over random walks from the empty to the full subset.
 
     Layer by layer from the full subset down: what a walk from S on adds up to, averaged over the next steps.
     """
-    total, square, squares = values.clone(), values**2, values**2
+    total, square, squares = values.copy(), values**2, values**2
     for subsets, ahead in _layers((len(values) - 1).bit_length()):
-        here, on = values[subsets], total[ahead].mean(dim=1)
+        here, on = values[subsets], total[ahead].mean(axis=0)
         total[subsets] = here + on
-        square[subsets] = here**2 + 2 * here * on + square[ahead].mean(dim=1)
-        squares[subsets] = here**2 + squares[ahead].mean(dim=1)
+        square[subsets] = here**2 + 2 * here * on + square[ahead].mean(axis=0)
+        squares[subsets] = here**2 + squares[ahead].mean(axis=0)
     return float(total[0]), float(square[0]), float(squares[0])
 
 
 def sample(lattice: Lattice, orders: int, seed: int | list[int] = 0) -> dict[str, np.ndarray]:
     """ABC of uniformly random orders by look-up, mode → (orders,); the same orders for all three modes."""
-    return {mode: areas.numpy() for mode, areas in lattice.random_areas(orders, seed).items()}
+    return lattice.random_areas(orders, seed)
 
 
 def tail(sampled: np.ndarray, areas: np.ndarray | float) -> np.ndarray:
@@ -112,34 +110,39 @@ def histogram(lattice: Lattice, mode: str = "insertion", bins: int = 1024) -> Hi
             "Use insdel.chance.sample to draw random orders instead."
         )
     values, line = _for_all_features(lattice, mode), {"insertion": -1, "deletion": 1, "both": 0}[mode] * lattice.aul()
-    lowest = torch.full((lattice.n + 1,), torch.inf, dtype=torch.float64)
-    lowest = lowest.scatter_reduce(0, subset_sizes(lattice.n), values, "amin")  # of each layer
+    lowest = np.full(lattice.n + 1, np.inf)
+    np.minimum.at(lowest, subset_sizes(lattice.n), values)  # of each layer
     start = float(lowest.sum())
     step = max(float(lattice.abc(lattice.best_order(mode), mode)) - line - start, CLOSE) / (bins - 1)
-    steps = ((values - lowest[subset_sizes(lattice.n)]) / step).round().long()
+    steps = ((values - lowest[subset_sizes(lattice.n)]) / step).round().astype(np.int64)
     chances = _carried(steps, bins + lattice.n)
     return Histogram(start + line + step * np.arange(len(chances)), chances)
 
 
-def _for_all_features(lattice: Lattice, mode: str) -> Tensor:
+def _for_all_features(lattice: Lattice, mode: str) -> np.ndarray:
     """What every visited subset of all n features adds, (2ⁿ,): the unchanged ones change nothing."""
-    subsets, players = torch.arange(2**lattice.n), torch.zeros(2**lattice.n, dtype=torch.int64)
+    subsets, players = np.arange(2**lattice.n), np.zeros(2**lattice.n, dtype=np.int64)
     for k, feature in enumerate(lattice.players):
         players |= (subsets >> feature & 1) << k
     return lattice.terms(mode)[players]
 
 
-def _carried(steps: Tensor, bins: int) -> np.ndarray:
+def _carried(steps: np.ndarray, bins: int) -> np.ndarray:
     """Chances of Σ steps over random walks from the empty to the full subset, (bins,)."""
-    place, row = torch.arange(bins), torch.zeros(len(steps), dtype=torch.int64)  # row of each subset in its layer
-    rest = torch.zeros(1, bins, dtype=torch.float64)
+    from scipy.sparse import csr_array
+
+    row = np.zeros(len(steps), dtype=np.int64)  # of each subset in its layer
+    rest = np.zeros((1, bins))
     rest[0, steps[-1]] = 1.0
     for subsets, ahead in _layers((len(steps) - 1).bit_length()):
-        mean = torch.nn.functional.embedding_bag(row[ahead], rest, mode="mean")
-        moved = place - steps[subsets][:, None]
-        rest = mean.gather(1, moved.clamp(min=0)).masked_fill_(moved < 0, 0.0)
-        row[subsets] = torch.arange(len(subsets))
-    return np.asarray(rest[0])
+        r, count = ahead.shape
+        following = csr_array((np.full(r * count, 1 / r), row[ahead.T].ravel(), np.arange(0, r * count + 1, r)),
+                              shape=(count, len(rest)))  # fmt: skip
+        mean, rest = following @ rest, np.zeros((count, bins))
+        for k, step in enumerate(steps[subsets]):
+            rest[k, step:] = mean[k, : bins - step]
+        row[subsets] = np.arange(count)
+    return rest[0]
 
 
 def normalised(areas: np.ndarray, mean: np.ndarray | float, best: np.ndarray | float) -> np.ndarray:

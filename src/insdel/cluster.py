@@ -6,12 +6,12 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import torch
-from torch import nn
+from insdel.evaluate import Model, module_of
 
-from insdel.evaluate import Model
+if TYPE_CHECKING:
+    from torch import nn
 
 Part = TypeVar("Part")
 PATIENCE = 30.0  # seconds; an idle cluster that reports no result for so long has lost some
@@ -101,6 +101,8 @@ class Parcel:
 
     def unpack(self) -> nn.Module:
         """Return the module, on a device of that kind if this machine has one."""
+        import torch
+
         present = self.device == "cuda" and torch.cuda.is_available()
         return copy.deepcopy(self.module).to(self.device) if present else self.module
 
@@ -110,10 +112,12 @@ def packed(f: Model) -> Model:
 
     Eval mode is set for good: tasks that share a process would switch it on and off under each other's hands.
     """
-    if not isinstance(f, nn.Module):
+    original = module_of(f)
+    if original is None or f is not original:
         return f
-    device = next((p.device.type for p in (*f.parameters(), *f.buffers()) if p.device.type != "cpu"), "cpu")
-    module = copy.deepcopy(f).cpu()
+    tensors = (*original.parameters(), *original.buffers())
+    device = next((p.device.type for p in tensors if p.device.type != "cpu"), "cpu")
+    module = copy.deepcopy(original).cpu()
     for part in module.modules():
         part.training = False
     return Parcel(module, device)

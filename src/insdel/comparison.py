@@ -5,31 +5,35 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import torch
-from torch import nn
 from tqdm.auto import tqdm
 
 from insdel import chance, stats
+from insdel.arrays import Points, is_tensor, to_numpy
 from insdel.attribution import METHODS, explain_pairs, seeded
 from insdel.attribution.own import CHANGED_BY, Attributions, attributions, check_against, is_explanation
 from insdel.attribution.registry import nearest, resolve
 from insdel.beam import WIDTH, pair_beam
 from insdel.cluster import on_cluster, packed, unpacked
 from insdel.curves import MODES, abc, auc, check_mode, order, pair_curves
-from insdel.errors import UserError, UserTypeError, whole
-from insdel.evaluate import Groups, Model, Pairs, Points, ends, module_of, progress_off
+from insdel.errors import UserError, UserTypeError, require, whole
+from insdel.evaluate import Groups, Model, Pairs, ends, module_of, progress_off
 from insdel.frames import fitted_order
 from insdel.identity import identity
 from insdel.lattice import MAX_FEATURES, Lattice, pair_lattices
 from insdel.probability import Probability
 from insdel.stats import REFERENCES
 from insdel.store import Store
-from insdel.trees import TreeGame, Trees
+
+if TYPE_CHECKING:
+    from insdel.trees import TreeGame
+
+    Game = Lattice | TreeGame
 
 PAPER_METHODS = (
     "kernel_shap", "integrated_gradients", "deeplift", "vanilla_grad", "input_x_gradient", "lime", "random"
@@ -39,7 +43,6 @@ SAMPLES = 2048  # of Kernel SHAP by default, where more than 20 features differ
 CHANCE_ORDERS = 64  # random orders, half of them the others reversed, where chance cannot be computed exactly
 BEAM_SETS = 2**16  # subsets that a beam search for the scale may look at, over all sizes
 EXACT = {"kernel_shap": "shapley", "banzhaf": "banzhaf"}  # what a game answers without calling f
-Game = Lattice | TreeGame
 COLUMNS = ["pair", "row", "method", "mode", "auc", "abc", "abc_per_feature", "score"]
 SCALE = ["expected", "best", "best_is"]
 Source = str | Attributions | Callable[..., Any]
@@ -173,7 +176,7 @@ def _source(label: str, given: Any) -> Source:
         return given
     if is_explanation(given):
         return attributions(given)
-    if isinstance(given, np.ndarray | pd.DataFrame | pd.Series | torch.Tensor | list | tuple | dict):
+    if is_tensor(given) or isinstance(given, np.ndarray | pd.DataFrame | pd.Series | list | tuple | dict):
         raise UserTypeError(
             f"{label!r} is a {type(given).__name__} whose sign nobody can tell. Wrap it: insdel.attributions(values, "
             f"sign=…). {CHANGED_BY}; ranking=\"absolute\" for importances without a sign."
@@ -187,10 +190,11 @@ def _fitting(
     f: Model, pairs: Pairs, progress: bool | None
 ) -> tuple[tuple[str, ...], dict[str, Any], dict[str, dict[str, Any]]]:
     """The methods that fit f, and a line that says which."""
-    network = isinstance(module_of(f), nn.Module)
-    names = PAPER_METHODS if network else ANY_MODEL
-    many = int(pairs.differing().sum(dim=1).max()) > MAX_FEATURES
-    many = many and not tree_games(f, pairs.some(torch.tensor([0])))
+    names: tuple[str, ...] = ANY_MODEL if module_of(f) is None else PAPER_METHODS
+    if find_spec("sklearn") is None:
+        names = tuple(name for name in names if name != "lime")
+    many = int(pairs.differing().sum(axis=1).max()) > MAX_FEATURES
+    many = many and not tree_games(f, pairs.some([0]))
     if progress is not False:
         sampled = f" (Kernel SHAP from {SAMPLES:,} subsets)" if many else ""
         tqdm.write(f"insdel.compare: no methods named, so {', '.join(names)}{sampled}.")
@@ -206,7 +210,7 @@ def _matched(f: Model, pairs: Pairs, rows: pd.Index, plan: Plan) -> Plan:
     fixed = {label: part.for_class(chosen).matched(pairs, rows, label) for label, part in own.items()}
     if isinstance(f, Probability) and f.k is None:
         return replace(plan, sources={**plan.sources, **fixed})
-    start, end = (part.numpy() for part in ends(f, pairs))
+    start, end = ends(f, pairs)
     for label, part in fixed.items():
         check_against(label, part, start, end)
     return replace(plan, sources={**plan.sources, **fixed})
@@ -222,21 +226,23 @@ def tree_games(f: Model, pairs: Pairs) -> list[TreeGame]:
         return []
     if pairs.columns is not None and fitted_order(f, pairs.columns.names) is not None:
         return []
+    from insdel.trees import Trees
+
     try:
         trees = Trees.of(model)
     except UserError:
         return []
-    rows = [part.cpu().numpy() if isinstance(part, torch.Tensor) else part for part in (pairs.x, pairs.reference)]
+    rows = [part.cpu().numpy() if is_tensor(part) else part for part in (pairs.x, pairs.reference)]
     x, reference = rows if pairs.columns is None else map(pairs.columns.frame, rows)
     games = list(trees.games(x, reference))
     order = np.arange(pairs.n)
     both = np.array([np.asarray(game.curve(order))[[0, -1]] for game in games])
-    predicted = torch.stack(ends(f, pairs), dim=1).numpy()
+    predicted = np.stack(ends(f, pairs), axis=1)
     return games if np.allclose(both, predicted, rtol=1e-5, atol=1e-5 * np.abs(predicted).max()) else []
 
 
 def _slice(pairs: Pairs, start: int, size: int) -> Pairs:
-    return pairs.some(torch.arange(start, min(start + size, len(pairs))))
+    return pairs.some(np.arange(start, min(start + size, len(pairs))))
 
 
 def _positive(chunk: int) -> int:
@@ -294,7 +300,7 @@ class Chunk:
         parts = []
         for k in np.unique(chosen):
             index = np.flatnonzero(chosen == k)
-            some = self.pairs.some(torch.from_numpy(index))
+            some = self.pairs.some(index)
             parts.append(replace(self, f=f.of_class(int(k)), pairs=some, numbers=self.place[index]).table())
         return pd.concat(parts).sort_values("pair", kind="stable", ignore_index=True)
 
@@ -309,7 +315,7 @@ class Chunk:
         Lattices up to 20 differing features; beyond, tree ensembles in closed form, and nothing for other models.
         """
         exact = self.plan.score or any(self.plan.source(m) == "best" or self.plan.exact(m) for m in self.plan.methods)
-        small = int(self.pairs.differing().sum(dim=1).max()) <= MAX_FEATURES
+        small = int(self.pairs.differing().sum(axis=1).max()) <= MAX_FEATURES
         expected = "expected" in map(self.plan.source, self.plan.methods)
         if small and (exact or expected):
             return list(pair_lattices(self.f, self.pairs, progress=False))
@@ -335,17 +341,16 @@ class Chunk:
         """Chance and the best area of a pair: exact from its lattice, else from random orders and a search."""
         if shared:
             game = shared[k]
-            if isinstance(game, TreeGame):
+            if not isinstance(game, Lattice):
                 result = game.search(mode)
                 return self.place[k], mode, game.expected_abc(mode), result.area, "exact" if result.exact else "search"
             best = float(game.abc(game.best_order(mode), mode))
             return self.place[k], mode, game.expected_abc(mode), best, "exact"
-        pair = self.pairs.some(torch.tensor([k]))
+        pair = self.pairs.some([k])
         d = int(pair.differing().sum())
         generator = np.random.default_rng([self.plan.seed, int(self.place[k])])
         half = generator.permuted(np.tile(np.arange(pair.n), (CHANCE_ORDERS // 2, 1)), axis=1)
-        orders = torch.from_numpy(np.concatenate([half, half[:, ::-1]]))
-        walks = pair_curves(self.f, pair, orders).cpu().numpy()
+        walks = pair_curves(self.f, pair, np.concatenate([half, half[:, ::-1]]))
         width = max(4, min(WIDTH, BEAM_SETS // max(d * d, 1)))
         found = pair_beam(self.f, pair, mode, width)
         kind = "exact" if found.exact else "search"
@@ -360,13 +365,13 @@ class Chunk:
     def _walk(self, orders: np.ndarray, shared: Sequence[Game]) -> np.ndarray:
         if shared:
             return np.stack([np.asarray(lattice.curve(row)) for lattice, row in zip(shared, orders, strict=True)])
-        return pair_curves(self.f, self.pairs, torch.from_numpy(np.ascontiguousarray(orders))).cpu().numpy()
+        return pair_curves(self.f, self.pairs, orders)
 
     def _best(self, k: int, mode: str, shared: Sequence[Game]) -> np.ndarray:
         """The best order of a pair, (n,); if too many features differ, the best that a beam search finds."""
         if shared:
             return np.asarray(shared[k].best_order(mode))
-        pair = replace(self.pairs.some(torch.tensor([k])), single=True)
+        pair = replace(self.pairs.some([k]), single=True)
         if int(pair.differing().sum()) > MAX_FEATURES:
             return np.asarray(pair_beam(self.f, pair, mode).order)
         return np.asarray(next(pair_lattices(self.f, pair, progress=False)).best_order(mode))
@@ -391,7 +396,7 @@ class Chunk:
             if shared and self.plan.exact(label):
                 return np.stack([np.asarray(getattr(game, EXACT[source])()) for game in shared])
             options = self.plan.method_options(label, self.place)
-            return explain_pairs(source, self.f, self.pairs, **options).cpu().numpy()
+            return explain_pairs(source, self.f, self.pairs, **options)
         return self._from_function(label, source)
 
     def _from_function(self, label: str, source: Callable[..., Any]) -> np.ndarray:
@@ -406,10 +411,9 @@ class Chunk:
 
     def _as_passed(self, rows: Any) -> Any:
         """Rows as the kind of points that the user passed."""
-        array = rows.cpu().numpy() if isinstance(rows, torch.Tensor) else rows
         if self.pairs.columns is not None:
-            return self.pairs.columns.frame(array)
-        return rows if isinstance(self.pairs.template, torch.Tensor) else array
+            return self.pairs.columns.frame(to_numpy(rows))
+        return rows if is_tensor(self.pairs.template) or not is_tensor(rows) else to_numpy(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -437,7 +441,7 @@ class Comparison:
     def points(self) -> pd.DataFrame:
         """Which points each pair is made of, (pairs,) row and reference_row: rows with equal values are one point."""
         parts = [self.pairs.x] if self.pairs.background is not None else [self.pairs.x, self.pairs.reference]
-        stacked = np.concatenate([np.asarray(part.cpu() if isinstance(part, torch.Tensor) else part) for part in parts])
+        stacked = np.concatenate([part.cpu().numpy() if is_tensor(part) else part for part in parts])
         frame = pd.DataFrame(stacked)
         codes = frame.groupby(list(frame), sort=False, dropna=False).ngroup().to_numpy()
         m = len(self.pairs)
@@ -507,7 +511,7 @@ class Comparison:
             raise UserError(f"row must be one of x's rows ({known}, …); found {row!r}.")
         pair, plan = int(places[0]), replace(self.plan, modes=(check_mode(mode),), score=False)
         f = self.f.of_class(int(self.f.classes(self.pairs)[pair])) if isinstance(self.f, Probability) else self.f
-        chunk = Chunk(f, self.pairs.some(torch.tensor([pair])), pair, plan)
+        chunk = Chunk(f, self.pairs.some([pair]), pair, plan)
         shared, walks, orders = chunk._games(), {}, {}
         for label in self.plan.methods:
             walks[label] = chunk._curves(label, shared)[0][0]
@@ -517,18 +521,21 @@ class Comparison:
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the scores of all methods and tests with two standard errors; matplotlib axes in, axes out."""
+        require("matplotlib", "plot")
         from insdel.comparison_plots import plot_comparison
 
         return plot_comparison(self, axes)
 
     def plot_walk(self, row: Any, mode: str = "insertion", axes: Any = None) -> Any:
         """Draw the walks of all methods for one row of x, with the features that each changes first."""
+        require("matplotlib", "plot_walk")
         from insdel.comparison_plots import plot_walk
 
         return plot_walk(self, row, mode, axes)
 
     def report(self, path: str | Path, title: str = "Does the explanation rank the features well?") -> Path:
         """Write one self-contained HTML page: the answer, its uncertainty, a plot, three walks, the settings."""
+        require("matplotlib", "report")
         from insdel.report import write_report
 
         return write_report(self, Path(path), title)

@@ -6,12 +6,13 @@ tensors, and return what they were given.
 
 from __future__ import annotations
 
-import numpy as np
-import torch
-from torch import Tensor
+from typing import Any
 
+import numpy as np
+
+from insdel.arrays import Array, Points, beside, is_tensor, like, to_numpy
 from insdel.errors import UserError, UserTypeError
-from insdel.evaluate import Array, Groups, Model, Pairs, Points, as_array, hybrid_values, like, to_tensor
+from insdel.evaluate import Groups, Model, Pairs, all_values, as_array
 
 MODES = ("insertion", "deletion")
 
@@ -39,21 +40,24 @@ def order(attributions: Points, mode: str = "insertion") -> Array:
     values = as_array(attributions, "attributions")
     if values.ndim == 0:
         raise UserError("attributions must have shape (..., n), but it is a single number.")
-    ranks = torch.sort(to_tensor(values), dim=-1, descending=mode == "insertion", stable=True).indices
-    return like(ranks, values)
+    numbers = to_numpy(values)
+    if mode == "deletion":
+        return like(numbers.argsort(axis=-1, kind="stable"), values)
+    backwards = numbers[..., ::-1].argsort(axis=-1, kind="stable")[..., ::-1]
+    return like(numbers.shape[-1] - 1 - backwards, values)
 
 
-def check_order(order: Points, n: int) -> Tensor:
-    """Return the order(s) as a (orders, n) tensor of integers, each row a permutation of 0 … n−1."""
-    array = to_tensor(order)
-    if array.is_floating_point() or array.is_complex() or array.dtype == torch.bool:
+def check_order(order: Points, n: int) -> np.ndarray:
+    """Return the order(s) as (orders, n) integers, each row a permutation of 0 … n−1."""
+    array = to_numpy(order)
+    if array.dtype.kind not in "iu":
         raise UserTypeError(f"order must hold feature indices, but its type is {array.dtype}. Use insdel.order(...).")
     if array.ndim not in (1, 2) or array.shape[-1] != n:
-        raise UserError(f"order must have shape ({n},) or (pairs, {n}), but its shape is {tuple(array.shape)}.")
-    rows = array.reshape(-1, n).to(torch.int64)
-    wrong = (rows.sort(dim=1).values != torch.arange(n, device=rows.device)).any(dim=1)
+        raise UserError(f"order must have shape ({n},) or (pairs, {n}), but its shape is {array.shape}.")
+    rows = array.reshape(-1, n).astype(np.int64)
+    wrong = (np.sort(rows, axis=1) != np.arange(n)).any(axis=1)
     if wrong.any():
-        first = int(torch.nonzero(wrong)[0])
+        first = int(wrong.argmax())
         raise UserError(
             f"order must be a permutation of 0, …, {n - 1}, but row {first} is {rows[first].tolist()}: "
             "every feature is needed exactly once, counted from 0."
@@ -93,30 +97,29 @@ def curve(
 
 
 def pair_curves(
-    f: Model, pairs: Pairs, orders: Tensor, chunk: int | None = None, progress: bool | None = False
-) -> Tensor:
+    f: Model, pairs: Pairs, orders: np.ndarray, chunk: int | None = None, progress: bool | None = False
+) -> np.ndarray:
     """Curves of (orders, n) orders, one for each pair, or one for all; (pairs, n + 1)."""
     n = pairs.n
     count = max(len(pairs), len(orders))
     if {len(pairs), len(orders)} - {1, count}:
         raise UserError(f"{len(orders)} orders do not fit {len(pairs)} pairs: give one per pair, or one for all.")
-    position = orders.argsort(dim=1)  # at which step feature j changes
+    position = orders.argsort(axis=1)  # at which step feature j changes
 
-    def select(rows: Tensor) -> tuple[Tensor, Tensor]:
+    def select(rows: Any) -> tuple[Any, Any]:
         walk, step = rows // (n + 1), rows % (n + 1)
-        changed = position.to(rows.device)[walk % len(orders)] < step[:, None]
+        changed = beside(position, rows)[walk % len(orders)] < step[:, None]
         return walk % len(pairs), changed
 
-    values = torch.cat(list(hybrid_values(f, pairs, count * (n + 1), select, chunk, progress)))
-    return values.reshape(count, n + 1)
+    return all_values(f, pairs, count * (n + 1), select, chunk, progress).reshape(count, n + 1)
 
 
-def _as_curve(curve: Points) -> Array:
-    values = as_array(curve, "curve")
+def _as_curve(curve: Points) -> Any:
+    values: Any = as_array(curve, "curve")
     if values.ndim == 0 or values.shape[-1] < 2:
         raise UserError(f"a curve needs n + 1 ≥ 2 points, but its shape is {tuple(values.shape)}.")
-    if isinstance(values, Tensor):
-        return values.to(torch.float64) if values.device.type != "mps" else values
+    if is_tensor(values):
+        return values.double() if values.device.type != "mps" else values
     return values.astype(np.float64)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from importlib import import_module
 from typing import Any
 
 
@@ -12,6 +13,16 @@ class UserError(ValueError):
 
 class UserTypeError(UserError, TypeError):
     """The same for things of the wrong kind, such as a model that cannot be called."""
+
+
+def require(package: str, purpose: str) -> Any:
+    """Import a package that not everyone has, or say what it is needed for and how to get it."""
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"{purpose} needs {error.name}, which is not installed: pip install 'insdel[methods]'."
+        ) from error
 
 
 class RunError(RuntimeError):

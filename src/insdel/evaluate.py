@@ -3,6 +3,7 @@
 A model f maps an (m, n) batch to m numbers. It may be a `torch.nn.Module`, a function on tensors, arrays or data
 frames such as a scikit-learn `predict`; it gets the kind of points that the user passed. Everything that has to know
 the difference is here, and what a hybrid is: single columns or groups of them, from one reference or from a background.
+Hybrids are made where the points lie, a GPU included; predictions come back as float64 arrays.
 """
 
 from __future__ import annotations
@@ -10,22 +11,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
-import torch
-from numpy.typing import ArrayLike
-from torch import Tensor, nn
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
+from insdel.arrays import (
+    Array,
+    Points,
+    beside,
+    device_of,
+    is_tensor,
+    like,
+    loaded_torch,
+    namespace,
+    to_numpy,
+    to_tensor,
+    without_gradients,
+)
 from insdel.errors import UserError, UserTypeError, whole
 from insdel.frames import Columns, as_frame, encode, fitted_order
 
-Array = np.ndarray | Tensor
-Points = ArrayLike | Tensor  # what users may pass: arrays, tensors, lists, data frames
-Model = Callable[[Any], Any]
-Select = Callable[[Tensor], tuple[Tensor, Tensor]]
+if TYPE_CHECKING:
+    from torch import nn
+
+Model: TypeAlias = Callable[[Any], Any]
+Select: TypeAlias = Callable[[Any], tuple[Any, Any]]
 Result = TypeVar("Result")
 
 CHUNK_ELEMENTS = 2**23  # numbers in one batch of hybrids: 64 MiB in float64
@@ -36,13 +50,13 @@ CHUNK_ROWS = {"cpu": 2**13, "cuda": 2**17}  # CPU caches like small batches, GPU
 def as_array(values: Points, name: str, missing: bool = False) -> Array:
     """Return `values` as a tensor or an array; refuse infinity, numbers that would be cut, and NaN unless `missing`."""
     try:
-        array = values.detach() if isinstance(values, Tensor) else np.asarray(values)
+        array: Any = values.detach() if is_tensor(values) else np.asarray(values)
     except ValueError as error:
         raise UserError(f"{name} must be an array, all of its rows equally long; NumPy found: {error}") from error
     _check_kind(values, array, name)
     if isinstance(array, np.ndarray) and array.dtype.kind not in "fO":
         return array
-    finite = torch.isfinite(array) if isinstance(array, Tensor) else _finite(array)
+    finite = namespace(array).isfinite(array) if is_tensor(array) or array.dtype.kind == "f" else _finite(array)
     if missing:
         finite = finite | _missing(array)
     if not finite.all():
@@ -54,25 +68,26 @@ def as_array(values: Points, name: str, missing: bool = False) -> Array:
     return array
 
 
-def _missing(array: Array) -> Array:
+def _missing(array: Any) -> Any:
     """Which entries are NaN, or not there at all."""
-    if isinstance(array, Tensor):
-        return torch.isnan(array)
-    return np.isnan(array) if array.dtype.kind == "f" else np.asarray(pd.isna(array))
+    if is_tensor(array) or array.dtype.kind == "f":
+        return namespace(array).isnan(array)
+    return np.asarray(pd.isna(array))
 
 
 def _number(value: Any) -> Any:
     return value if value is pd.NA else float(value)
 
 
-def _check_kind(values: Points, array: Array, name: str) -> None:
+def _check_kind(values: Points, array: Any, name: str) -> None:
     """Refuse what would be cut or misread in silence: masks, complex numbers, more than 64 bits, records."""
     result = None
+    complex_numbers = array.is_complex() if is_tensor(array) else array.dtype.kind == "c"
     if isinstance(values, np.ma.MaskedArray):
         result = "a masked array, whose mask would be lost. Fill its gaps, or drop these rows"
-    elif isinstance(array, Tensor) and array.layout is not torch.strided:
+    elif is_tensor(array) and array.layout is not loaded_torch().strided:
         result = f"a sparse tensor ({array.layout}). Pass x.to_dense()"
-    elif array.is_complex() if isinstance(array, Tensor) else array.dtype.kind == "c":
+    elif complex_numbers:
         result = f"made of complex numbers ({array.dtype}). Pass real and imaginary parts as features of their own"
     elif isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.dtype.itemsize > 8:
         result = f"of type {array.dtype}, which no model computes in. Pass {name}.astype(float)"
@@ -83,9 +98,7 @@ def _check_kind(values: Points, array: Array, name: str) -> None:
 
 
 def _finite(array: np.ndarray) -> np.ndarray:
-    """Which entries are neither NaN nor infinite; text and other objects count as they are."""
-    if array.dtype.kind == "f":
-        return np.isfinite(array)
+    """Which of some objects are neither NaN nor infinite; text and the like count as they are."""
     numbers = [isinstance(v, float | np.floating) or v is pd.NA for v in array.flat]
     return np.array([not n or (v is not pd.NA and np.isfinite(v)) for n, v in zip(numbers, array.flat, strict=True)],
                     dtype=bool).reshape(array.shape)  # fmt: skip
@@ -100,27 +113,6 @@ def as_points(values: Points, name: str) -> Array:
             "Pass one point as a vector or many as the rows of a matrix."
         )
     return array
-
-
-def to_tensor(values: Any) -> Tensor:
-    """Return numbers as a tensor, whatever holds them (arrays may be reversed or read-only views)."""
-    if isinstance(values, Tensor):
-        return values.detach()
-    array = np.asarray(values)
-    if array.dtype.kind not in "biufc" or array.dtype == np.longdouble:
-        array = _numbers(array)
-    if not array.flags.writeable or min(array.strides, default=0) < 0:
-        array = array.copy()
-    return torch.from_numpy(array)
-
-
-def _numbers(array: np.ndarray) -> np.ndarray:
-    """Objects that are all numbers, such as columns of a data frame with floats and booleans, as float64."""
-    kinds = (int, float, np.integer, np.floating, np.bool_)
-    odd = next((v for v in array.flat if not isinstance(v, kinds)), None)
-    if odd is not None:
-        raise UserTypeError(f"numbers are needed here, but {odd!r} ({type(odd).__name__}) is among the values.")
-    return array.astype(np.float64)
 
 
 def feature_names(values: Any) -> list[Any] | None:
@@ -162,29 +154,18 @@ def same_fields(one: Any, other: Any) -> bool:
 
 
 def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, Tensor | np.ndarray) and isinstance(b, Tensor | np.ndarray):
-        a, b = (part.cpu().numpy() if isinstance(part, Tensor) else part for part in (a, b))
+    if (is_tensor(a) or isinstance(a, np.ndarray)) and (is_tensor(b) or isinstance(b, np.ndarray)):
+        a, b = (part.cpu().numpy() if is_tensor(part) else part for part in (a, b))
         return np.array_equal(a, b)
     return type(a) is type(b) and bool(a == b)
 
 
-def like(values: Tensor, template: Any) -> Array:
-    """Return `values` as the kind of array that `template` is, on its device."""
-    return values.to(template.device) if isinstance(template, Tensor) else values.cpu().numpy()
-
-
-def float64(values: Tensor) -> Tensor:
-    """Return `values` in double precision (on the CPU where the device has none)."""
-    return (values.cpu() if values.device.type == "mps" else values).to(torch.float64)
-
-
-def _as_storage(x: Array, reference: Array) -> tuple[Array, Array]:
-    """Bring both points to one type that cuts neither: tensors for numbers, arrays for the rest."""
-    if isinstance(x, np.ndarray) and isinstance(reference, np.ndarray):
+def _as_storage(x: Any, reference: Any) -> tuple[Any, Any]:
+    """Bring both points to one type that cuts neither, and to one device."""
+    if not is_tensor(x) and not is_tensor(reference):
         kind = np.result_type(x.dtype, reference.dtype)
-        x, reference = x.astype(kind, copy=False), reference.astype(kind, copy=False)
-        if kind.kind not in "biuf" or kind.itemsize > 8:
-            return x, reference
+        return x.astype(kind, copy=False), reference.astype(kind, copy=False)
+    torch = loaded_torch()
     points, others = to_tensor(x), to_tensor(reference)
     common = torch.promote_types(points.dtype, others.dtype)
     if common.is_floating_point and not (points.is_floating_point() and others.is_floating_point()):
@@ -193,14 +174,7 @@ def _as_storage(x: Array, reference: Array) -> tuple[Array, Array]:
     return points.to(device, common), others.to(device, common)
 
 
-def _expand(points: Array, count: int) -> Array:
-    """Repeat a single row `count` times, without a copy."""
-    if isinstance(points, Tensor):
-        return points.expand(count, -1)
-    return np.broadcast_to(points, (count, points.shape[-1]))
-
-
-Groups = Mapping[Any, Sequence[Any]] | Sequence[Sequence[Any]]  # label → columns, by name or number
+Groups: TypeAlias = Mapping[Any, Sequence[Any]] | Sequence[Sequence[Any]]  # label → columns, by name or number
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,14 +184,14 @@ class Pairs:
     A player is what one step of a walk changes: a column or, with `group`, several columns together.
     """
 
-    x: Array  # (pairs, columns)
-    reference: Array  # (pairs, columns); with a background (0, columns)
+    x: Any  # (pairs, columns), an array or a tensor
+    reference: Any  # (pairs, columns), of the same kind; with a background (0, columns)
     template: Any  # the user's x: its kind is the kind of what we return
     single: bool  # the user passed vectors, so results lose the pair axis
     names: list[Any] | None = None  # of the players, where they have names
     columns: Columns | None = None  # the way back to a data frame, where x or x′ is one
-    group: Tensor | None = None  # (columns,) the player that each belongs to; None: each is one
-    background: Array | None = None  # (rows, columns): f is averaged over hybrids with each of them
+    group: np.ndarray | None = None  # (columns,) the player that each belongs to; None: each is one
+    background: Any = None  # (rows, columns): f is averaged over hybrids with each of them
 
     @classmethod
     def of(
@@ -244,10 +218,12 @@ class Pairs:
             )
         rows, rest = _as_storage(points.reshape(-1, points.shape[-1]), others.reshape(-1, others.shape[-1]))
         count = _pair_count(len(rows), len(rest), background is not None)
-        template = x if isinstance(x, Tensor) else points
+        template = x if is_tensor(x) else points
         single = points.ndim == 1 and (others.ndim == 1 or background is not None)
         if background is None:
-            pairs = cls(_expand(rows, count), _expand(rest, count), template, single, names, columns)
+            shape = (count, rows.shape[1])
+            rows, rest = (namespace(part).broadcast_to(part, shape) for part in (rows, rest))  # no copies
+            pairs = cls(rows, rest, template, single, names, columns)
         else:
             pairs = cls(rows, rest[:0], template, single, names, columns, None, rest)
         return pairs if groups is None else pairs.grouped(groups)
@@ -261,14 +237,19 @@ class Pairs:
         return int(self.x.shape[1]) if self.group is None else int(self.group.max()) + 1
 
     @property
+    def numeric(self) -> bool:
+        """Whether the points are made of numbers, codes included."""
+        return is_tensor(self.x) or self.x.dtype.kind in "biuf"
+
+    @property
     def plain(self) -> bool:
         """Whether every player is one column, and every hybrid one point."""
         return self.group is None and self.background is None
 
     @property
-    def device(self) -> torch.device:
-        """Where the points lie."""
-        return self.x.device if isinstance(self.x, Tensor) else torch.device("cpu")
+    def device(self) -> str:
+        """The kind of device on which the points lie."""
+        return device_of(self.x)
 
     def grouped(self, groups: Groups) -> Pairs:
         """Return the pairs with these columns changing together; the others stay players by themselves."""
@@ -288,69 +269,59 @@ class Pairs:
         names = [key[0] if isinstance(key, tuple) else labels[key] for key in players]
         if len(set(map(str, names))) != len(names):
             raise UserError(f"groups and columns need different names; found {', '.join(map(str, names))}.")
-        return replace(self, group=torch.tensor([players.index(key) for key in keys]), names=names)
+        return replace(self, group=np.array([players.index(key) for key in keys]), names=names)
 
-    def by_player(self, values: Tensor) -> Tensor:
+    def by_player(self, values: np.ndarray) -> np.ndarray:
         """Sum (…, columns) values over the columns of each player, (…, n)."""
         if self.group is None:
             return values
-        return values.new_zeros(*values.shape[:-1], self.n).index_add_(-1, self.group.to(values.device), values)
+        return values @ (self.group[:, None] == np.arange(self.n)).astype(np.float64)
 
     def by_column(self) -> Pairs:
         """Return the pairs with each column a player."""
         return replace(self, group=None, names=self.columns.names if self.columns else None)
 
-    def differing(self) -> Tensor:
+    def differing(self) -> np.ndarray:
         """(pairs, n) booleans: which players differ, bit for bit; NaN equals NaN."""
         if self.background is None:
             columns = differ(self.x, self.reference)
         else:
-            columns = torch.stack([differ(self.x, row[None]) for row in self.background]).any(dim=0)
-        return self.by_player(columns.to(torch.int64)).bool()
+            columns = reduce(or_, (differ(self.x, row[None]) for row in self.background))
+        return self.by_player(columns) > 0
 
-    def take(self, pair: Tensor, mask: Tensor) -> Array:
+    def take(self, pair: Any, mask: Any) -> Array:
         """Hybrid points: row i has x′ of `pair[i]` where `mask[i]` is set, else x.
 
         With a background every hybrid is as many points as there are rows, one after the other.
         """
+        where = namespace(self.x).where
         if self.group is not None:
-            mask = mask[:, self.group.to(mask.device)]
+            mask = mask[:, beside(self.group, mask)]
         if self.background is not None:
-            return self._with_background(pair, mask)
-        if isinstance(self.x, Tensor):
-            if pair[0] == pair[-1]:  # rows come in order of pairs, so here is one pair only: no copies of it
-                return torch.where(mask, self.reference[pair[0]], self.x[pair[0]])
-            return torch.where(mask, self.reference[pair], self.x[pair])
-        rows = pair.numpy()
-        return np.where(mask.numpy(), self.reference[rows], self.x[rows])
-
-    def _with_background(self, pair: Tensor, mask: Tensor) -> Array:
-        rows: Any = self.background
-        if isinstance(self.x, Tensor):
-            return torch.where(mask[:, None], rows[None], self.x[pair][:, None]).flatten(0, 1)
-        x = self.x[pair.numpy()]
-        return np.where(mask.numpy()[:, None], rows[None], x[:, None]).reshape(-1, x.shape[1])
+            hybrids = where(mask[:, None], self.background[None], self.x[pair][:, None])
+            return hybrids.reshape(-1, hybrids.shape[2])
+        if pair[0] == pair[-1]:  # rows come in order of pairs, so here is one pair only: no copies of it
+            pair = pair[0]
+        return where(mask, self.reference[pair], self.x[pair])
 
     def on(self, model: BatchModel) -> Pairs:
-        """Return the same pairs where, and in the precision in which, the model computes."""
-        if model.device is None or not isinstance(self.x, Tensor) or not isinstance(self.reference, Tensor):
+        """Return the same pairs where, in the kind and in the precision in which a module computes."""
+        if model.device is None:
             return self
-        x, reference = (points.to(model.device, model.dtype) for points in (self.x, self.reference))
-        rows = self.background
-        rows = rows.to(model.device, model.dtype) if isinstance(rows, Tensor) else rows
-        return replace(self, x=x, reference=reference, background=rows)
+        return self._moved(lambda part: to_tensor(part).to(model.device, model.dtype))
 
     def on_processor(self) -> Pairs:
         """Return the same pairs in the processor's memory, from where they can be sent to other machines."""
-        def moved(part: Any) -> Any:
-            return part.cpu() if isinstance(part, Tensor) else part
+        pairs = self._moved(lambda part: part.cpu() if is_tensor(part) else part)
+        return replace(pairs, template=self.template.cpu() if is_tensor(self.template) else self.template)
 
-        x, reference, background = map(moved, (self.x, self.reference, self.background))
-        return replace(self, x=x, reference=reference, background=background, template=moved(self.template))
+    def _moved(self, move: Callable[[Any], Any]) -> Pairs:
+        rows = None if self.background is None else move(self.background)
+        return replace(self, x=move(self.x), reference=move(self.reference), background=rows)
 
-    def some(self, index: Tensor) -> Pairs:
+    def some(self, index: Any) -> Pairs:
         """Return some of the pairs, by their (k,) numbers."""
-        rows: Any = index.to(self.device) if isinstance(self.x, Tensor) else index.cpu().numpy()
+        rows = beside(np.asarray(index), self.x)
         reference = self.reference if self.background is not None else self.reference[rows]
         return replace(self, x=self.x[rows], reference=reference, single=False)
 
@@ -358,26 +329,21 @@ class Pairs:
         """Return each x paired with each row of the background, as (pairs × rows) pairs."""
         if self.background is None:
             return self
-        rows: Any = self.background
-        if isinstance(self.x, Tensor):
-            x, reference = self.x.repeat_interleave(len(rows), dim=0), rows.repeat(len(self), 1)
-        else:
-            x, reference = np.repeat(self.x, len(rows), axis=0), np.tile(rows, (len(self), 1))  # type: ignore[assignment]
-        return replace(self, x=x, reference=reference, background=None, single=False)
+        first, second = (beside(part.ravel(), self.x) for part in np.indices((len(self), len(self.background))))
+        return replace(self, x=self.x[first], reference=self.background[second], background=None, single=False)
 
-    def restore(self, values: Tensor) -> Array:
+    def restore(self, values: np.ndarray) -> Array:
         """Return results in the kind and rank that the user passed."""
         return like(values[0] if self.single else values, self.template)
 
 
-def differ(x: Array, reference: Array) -> Tensor:
-    """Where two arrays differ; NaN equals NaN."""
-    either: Any = to_tensor(np.asarray(x != reference)) if isinstance(x, np.ndarray) else x != reference
-    kind = x.dtype.kind if isinstance(x, np.ndarray) else "f" if x.is_floating_point() else "i"
-    if kind not in "fO":
-        return either
-    both = _missing(x) & _missing(reference)
-    return either & ~(both if isinstance(both, Tensor) else torch.from_numpy(np.asarray(both)))
+def differ(x: Any, reference: Any) -> np.ndarray:
+    """Where two arrays of one kind differ, as an array of booleans; NaN equals NaN."""
+    either = x != reference
+    if is_tensor(x) or x.dtype.kind in "fO":
+        first, second = _missing(x), _missing(reference)
+        either = namespace(x).where(first | second, first ^ second, either)
+    return either.cpu().numpy() if is_tensor(either) else either.astype(bool)
 
 
 def _coded(x: Any, other: Any, names: list[Any] | None, name: str) -> tuple[np.ndarray, np.ndarray, Columns]:
@@ -417,9 +383,10 @@ def _place(column: Any, labels: list[Any], count: int) -> int:
 
 
 def module_of(f: Model) -> nn.Module | None:
-    """The module that f is or, if f is a method of one such as `network.forward`, belongs to."""
-    owner = f if isinstance(f, nn.Module) else getattr(f, "__self__", None)
-    return owner if isinstance(owner, nn.Module) else None
+    """The torch module that f is or, if f is a method of one such as `network.forward`, belongs to."""
+    torch = loaded_torch()
+    owner = f if torch is None or isinstance(f, torch.nn.Module) else getattr(f, "__self__", None)
+    return owner if torch is not None and isinstance(owner, torch.nn.Module) else None
 
 
 @contextmanager
@@ -436,55 +403,7 @@ def eval_mode(f: Model) -> Iterator[None]:
             part.training = True
 
 
-class Selection(nn.Module):
-    """Column k of a batch of outputs, (m, outputs) → (m,)."""
-
-    def __init__(self, k: int) -> None:
-        super().__init__()
-        self.k = k
-
-    def forward(self, outputs: Tensor) -> Tensor:
-        """Take the column, or say what there is instead."""
-        if outputs.ndim != 2 or not -outputs.shape[1] <= self.k < outputs.shape[1]:
-            raise UserError(
-                f"output {self.k} was asked for, but the model gave an output of shape {tuple(outputs.shape)}. "
-                "insdel.output(model, k) needs outputs of shape (m, outputs) with k below their number."
-            )
-        return outputs[:, self.k]
-
-
-class Output(nn.Module):
-    """One output of a module that has several."""
-
-    def __init__(self, model: nn.Module, k: int) -> None:
-        super().__init__()
-        self.model, self.selection = model, Selection(k)
-        self.training = model.training
-
-    def forward(self, z: Tensor) -> Tensor:
-        """Predict (m,) numbers for (m, n) points."""
-        return self.selection(self.model(z))
-
-
-def output(model: nn.Module, k: int) -> Output:
-    """Return output k of a module with several, as a module: dropout, gradients and device are those of `model`.
-
-    Parameters
-    ----------
-    model : maps (m, n) to (m, outputs)
-    k : which output, counted from 0; negative counts from the end
-    """
-    if not isinstance(model, nn.Module):
-        raise UserTypeError(
-            f"insdel.output needs a torch module, but found a {type(model).__name__}. "
-            "Of a function that is not torch's, take the column itself: lambda z: f(z)[:, k]."
-        )
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
-        raise UserTypeError(f"insdel.output needs the number of an output, but k is {k!r}.")
-    return Output(model, int(k))
-
-
-def one_per_point(output: Tensor, m: int) -> Tensor:
+def one_per_point(output: Any, m: int) -> Any:
     """Return what f gave for m points as (m,), or refuse it if that is not one number each."""
     if tuple(output.shape) not in {(m,), (m, 1)}:
         raise UserError(
@@ -502,7 +421,7 @@ def layer_width(f: Model) -> int:
 
 
 class BatchModel:
-    """f as a function from a batch of points to a float64 tensor.
+    """f as a function from a batch of points to a float64 array.
 
     Modules get tensors. Other functions get a data frame where the user passed one, with its columns in the order
     that f was fitted to. With arrays and tensors they are first called with the kind that the user passed and, if
@@ -517,9 +436,9 @@ class BatchModel:
             )
         self.f, self.columns = f, columns
         self.width = layer_width(f)
-        self.device: torch.device | None = None
-        self.dtype: torch.dtype | None = None
-        self.kinds = ["tensor", "array"] if isinstance(template, Tensor) else ["array", "tensor"]
+        self.device: Any = None  # of a module, and the type of its weights
+        self.dtype: Any = None
+        self.kinds = ["tensor", "array"] if is_tensor(template) else ["array", "tensor"]
         module = module_of(f)
         if module is not None and (f is module or getattr(f, "__name__", "") == "forward"):
             self.kinds = ["tensor"]
@@ -531,10 +450,12 @@ class BatchModel:
                 raise UserTypeError(f"a torch module needs numbers, but these columns hold other values: {text}.")
         elif columns is not None:
             self.kinds, self.columns = ["frame"], replace(columns, order=fitted_order(f, columns.names))
+        elif loaded_torch() is None:
+            self.kinds = ["array"]
 
-    def __call__(self, points: Array) -> Tensor:
+    def __call__(self, points: Array) -> np.ndarray:
         """Evaluate f on (m, n) points; (m,) finite numbers come back."""
-        with torch.no_grad(), eval_mode(self.f):
+        with without_gradients(), eval_mode(self.f):
             try:
                 values = self._call(self.kinds[0], points)
             except UserError:
@@ -546,7 +467,7 @@ class BatchModel:
         del self.kinds[1:]
         return values
 
-    def _second_try(self, points: Array, error: Exception) -> Tensor:
+    def _second_try(self, points: Array, error: Exception) -> np.ndarray:
         """Call f with the other kind of points; if that fails too, the user's own kind tells why."""
         if len(self.kinds) == 1 or out_of_memory(error):
             raise error
@@ -557,46 +478,45 @@ class BatchModel:
         self.kinds.reverse()
         return values
 
-    def _call(self, kind: str, points: Array) -> Tensor:
+    def _call(self, kind: str, points: Array) -> np.ndarray:
+        batch: Any = points
         if kind == "tensor":
-            known = isinstance(points, Tensor)
-            points = to_tensor(points)
-            points = points if known or self.device is None else points.to(self.device, self.dtype)
-        elif isinstance(points, Tensor):
-            points = points.cpu().numpy()
+            batch = to_tensor(points)
+            batch = batch if is_tensor(points) or self.device is None else batch.to(self.device, self.dtype)
+        elif is_tensor(points):
+            batch = points.cpu().numpy()
         if kind == "frame":
             assert self.columns is not None
-            points = self.columns.frame(points)  # type: ignore[arg-type]
-        return self.checked(self.f(points), len(points))
+            batch = self.columns.frame(batch)
+        return self.checked(self.f(batch), len(points))
 
-    def checked(self, output: Any, m: int) -> Tensor:
+    def checked(self, output: Any, m: int) -> np.ndarray:
         """Return what f gave for m points as (m,) numbers, or say what is wrong with it."""
         try:
-            values = to_tensor(output)
+            values = to_numpy(output)
         except (TypeError, ValueError) as error:
             kind = type(output).__name__
             raise UserTypeError(f"f must return m numbers for m points, but returned {kind}.") from error
-        if values.is_complex():
+        if values.dtype.kind == "c":
             raise UserTypeError(f"f must return real numbers, but returned {values.dtype}.")
-        values = float64(one_per_point(values, m))
-        if not torch.isfinite(values).all():
-            bad = int(torch.nonzero(~torch.isfinite(values))[0])
+        values = one_per_point(values, m).astype(np.float64)
+        if not np.isfinite(values).all():
+            bad = int(np.flatnonzero(~np.isfinite(values))[0])
             raise UserError(
-                f"f must be finite, but it returned {float(values[bad])} for point {bad} of a batch of {m}. "
+                f"f must be finite, but it returned {values[bad]} for point {bad} of a batch of {m}. "
                 "Hybrids of x and reference may lie outside the range that f was made for."
             )
         return values
 
 
-def chunk_rows(n: int, device: torch.device, chunk: int | None = None, width: int = 1) -> int:
+def chunk_rows(n: int, device: str, chunk: int | None = None, width: int = 1) -> int:
     """Rows of n features that are evaluated together: `chunk` if given, else what fits device and layers."""
     if chunk is not None:
         given = whole("chunk", chunk)
         if given < 1:
             raise UserError(f"chunk must be at least 1 row, but it is {given}.")
         return given
-    limits = (table.get(device.type, table["cpu"]) for table in (CHUNK_ROWS, WIDTH_ELEMENTS))
-    rows, numbers = limits
+    rows, numbers = (table.get(device, table["cpu"]) for table in (CHUNK_ROWS, WIDTH_ELEMENTS))
     return max(1, min(rows, CHUNK_ELEMENTS // n, numbers // width))
 
 
@@ -604,7 +524,7 @@ def out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out, on the processor or on a device."""
     text = str(error).lower()
     said = any(words in text for words in ("out of memory", "not enough memory", "can't allocate memory"))
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or (isinstance(error, RuntimeError) and said)
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and said)
 
 
 def in_batches(total: int, size: int, work: Callable[[int, int], Result]) -> Iterator[Result]:
@@ -625,25 +545,31 @@ def in_batches(total: int, size: int, work: Callable[[int, int], Result]) -> Ite
 
 def hybrid_values(
     f: Model, pairs: Pairs, total: int, select: Select, chunk: int | None = None, progress: bool | None = None
-) -> Iterator[Tensor]:
+) -> Iterator[np.ndarray]:
     """Evaluate f on `total` hybrids, one model call per chunk, and yield each chunk's values.
 
     `select` maps row numbers (r,) to the pair each belongs to (r,) and the features taken from the
-    reference (r, n), so no more than one chunk of hybrids is ever in memory.
+    reference (r, n), so no more than one chunk of hybrids is ever in memory. Rows come as an array or tensor, where
+    the hybrids are made.
     """
     model = BatchModel(f, pairs.template, pairs.columns)
     points = pairs.on(model)
     rows = 1 if pairs.background is None else len(pairs.background)
 
-    def work(start: int, stop: int) -> Tensor:
-        values = model(points.take(*select(torch.arange(start, stop, device=points.device))))
-        return values if rows == 1 else values.reshape(-1, rows).mean(dim=1)
+    def work(start: int, stop: int) -> np.ndarray:
+        values = model(points.take(*select(beside(np.arange(start, stop), points.x))))
+        return values if rows == 1 else values.reshape(-1, rows).mean(axis=1)
 
     size = max(1, chunk_rows(pairs.x.shape[1], points.device, chunk, model.width) // rows)
     with progress_bar(total, progress) as bar:
         for values in in_batches(total, size, work):
             yield values
             bar.update(len(values))
+
+
+def all_values(*args: Any, **options: Any) -> np.ndarray:
+    """The values of all hybrids at once, (total,); see `hybrid_values`."""
+    return np.concatenate(list(hybrid_values(*args, **options)))
 
 
 def progress_bar(total: int, progress: bool | None) -> tqdm:
@@ -656,16 +582,13 @@ def progress_off(progress: bool | None) -> bool | None:
     return None if progress is None else not progress
 
 
-def at_x(f: Model, pairs: Pairs, chunk: int | None = None, changed: bool = False) -> Tensor:
-    """f(x) or, if `changed`, f(x′), the mean over a background; (pairs,) float64, in the processor's memory."""
-
-    def select(rows: Tensor) -> tuple[Tensor, Tensor]:
-        return rows, torch.full((len(rows), pairs.n), changed, device=rows.device)
-
-    return torch.cat(list(hybrid_values(f, pairs, len(pairs), select, chunk, progress=False))).cpu()
+def at_x(f: Model, pairs: Pairs, chunk: int | None = None, changed: bool = False) -> np.ndarray:
+    """f(x) or, if `changed`, f(x′), the mean over a background; (pairs,)."""
+    mask = np.full((1, pairs.n), changed)
+    return all_values(f, pairs, len(pairs), lambda rows: (rows, beside(mask, rows)), chunk, progress=False)
 
 
-def ends(f: Model, pairs: Pairs, chunk: int | None = None) -> tuple[Tensor, Tensor]:
+def ends(f: Model, pairs: Pairs, chunk: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """f(x) and f(x′), (pairs,) each; see `at_x`."""
     return at_x(f, pairs, chunk), at_x(f, pairs, chunk, changed=True)
 
@@ -673,10 +596,6 @@ def ends(f: Model, pairs: Pairs, chunk: int | None = None) -> tuple[Tensor, Tens
 def predict(f: Model, points: Points, chunk: int | None = None) -> Array:
     """Evaluate f on (n,) or (m, n) points in chunks; a float64 number or (m,) of the points' kind."""
     if not len(points):  # type: ignore[arg-type]
-        return like(torch.zeros(0, dtype=torch.float64), points)
+        return like(np.zeros(0), points)
     pairs = Pairs.of(points, points)
-
-    def select(rows: Tensor) -> tuple[Tensor, Tensor]:
-        return rows, torch.zeros(len(rows), pairs.n, dtype=torch.bool, device=rows.device)
-
-    return pairs.restore(torch.cat(list(hybrid_values(f, pairs, len(pairs), select, chunk, progress=False))))
+    return pairs.restore(at_x(f, pairs, chunk))

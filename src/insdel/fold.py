@@ -25,7 +25,9 @@ from functools import lru_cache
 import torch
 from torch import Tensor, nn
 
-from insdel.evaluate import Model, Output, eval_mode, float64, one_per_point
+from insdel.arrays import float64
+from insdel.evaluate import Model, eval_mode, one_per_point
+from insdel.modules import Output
 
 FREE = 8  # free features of a sub-cube: fewer leave more signs alone, more make larger products
 WORTHWHILE = 11  # differing features from which on folding pays

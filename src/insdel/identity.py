@@ -16,24 +16,25 @@ from enum import Enum
 from functools import partial
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import torch
-from torch import Tensor, nn
 
+from insdel.arrays import beside, is_tensor, loaded_torch
 from insdel.errors import UserTypeError
-from insdel.evaluate import Model, Pairs, hybrid_values
+from insdel.evaluate import Model, Pairs, all_values, module_of
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 HYBRIDS = 2  # of every pair at which a model is asked, besides x and x′
 SUMS = 8  # random sums of its predictions that are written down
 ROUNDING = 2**6  # predictions that differ by no more than so many units in the last place count as equal
 DEEPEST = 6  # objects within objects whose parts are looked at
 LONG = 200  # characters of an attribute from which on its hash stands for it
-TORCHS_OWN = frozenset(vars(nn.Module()))  # attributes that every module has
-CORE = ("evaluate", "curves", "fold", "lattice", "seeds", "comparison")  # the modules that numbers depend on
-PLAIN_KINDS = (type(None), bool, int, float, str, tuple, list, dict, np.ndarray, Tensor, torch.dtype)
+CORE = ("arrays", "evaluate", "curves", "fold", "lattice", "seeds", "comparison")  # the modules that numbers depend on
+PLAIN_KINDS = (type(None), bool, int, float, str, tuple, list, dict, np.ndarray)
 Plain = dict[str, Any]
 
 
@@ -55,20 +56,21 @@ def identity(f: Model, pairs: Pairs, *, code: Sequence[str | Path] = (), **facts
 def model_identity(f: Model, pairs: Pairs) -> Plain:
     """A module by its layers, their attributes, all weights and buffers; any f by what it predicts at hybrids."""
     result: Plain = {"kind": "function"}
-    if isinstance(f, nn.Module):
-        result = {"kind": name_of(type(f)), **_module(f)}
+    module = module_of(f)
+    if module is not None and module is f:
+        result = {"kind": name_of(type(f)), **_module(module)}
     return {**result, "predictions": _predictions(f, pairs)}
 
 
 def _module(f: nn.Module, within: tuple[int, ...] = ()) -> Plain:
     """Layers by name, what each holds besides weights, and the weights."""
     around = (*within, id(f))
-    parts = dict(f.named_modules(remove_duplicate=False))
+    parts, every = dict(f.named_modules(remove_duplicate=False)), vars(loaded_torch().nn.Module())
     held = {
         f"{path}.{name}".lstrip("."): _shortened(plain(value, False, around))
         for path, part in parts.items()
         for name, value in sorted(vars(part).items())
-        if name not in TORCHS_OWN and _lasting(part, name, value)
+        if name not in every and _lasting(part, name, value)
     }
     tensors = [*f.named_parameters(remove_duplicate=False), *f.named_buffers(remove_duplicate=False)]
     return {
@@ -81,21 +83,20 @@ def _module(f: nn.Module, within: tuple[int, ...] = ()) -> Plain:
 def _lasting(part: nn.Module, name: str, value: Any) -> bool:
     """Whether an attribute means the same in the next process; torch's wrappers (compiled, traced) hold addresses."""
     own = type(part).__module__.split(".")[0] == "torch"
-    return not own or (not name.startswith("_") and isinstance(value, PLAIN_KINDS))
+    plainly = isinstance(value, PLAIN_KINDS) or is_tensor(value) or isinstance(value, loaded_torch().dtype)
+    return not own or (plainly and not name.startswith("_"))
 
 
 def _predictions(f: Model, pairs: Pairs) -> Plain:
     """Random sums of f over x, x′ and some hybrids of every pair: a change of any prediction changes them all."""
     generator = np.random.default_rng(0)
-    masks = torch.from_numpy(generator.random((len(pairs), HYBRIDS + 2, pairs.n)) < 0.5)
+    masks = generator.random((len(pairs), HYBRIDS + 2, pairs.n)) < 0.5
     masks[:, 0], masks[:, 1] = False, True
 
-    def select(rows: Tensor) -> tuple[Tensor, Tensor]:
-        pair, which = rows // masks.shape[1], rows % masks.shape[1]
-        return pair, masks[pair.cpu(), which.cpu()].to(rows.device)
+    def select(rows: Any) -> tuple[Any, Any]:
+        return rows // masks.shape[1], beside(masks.reshape(-1, pairs.n), rows)[rows]
 
-    result = hybrid_values(f, pairs, masks.shape[0] * masks.shape[1], select, progress=False)
-    values = np.concatenate([part.cpu().numpy() for part in result])
+    values = all_values(f, pairs, masks.shape[0] * masks.shape[1], select, progress=False)
     weights = generator.standard_normal((SUMS, len(values))) / np.sqrt(len(values))
     single = bool((values.astype(np.float32) == values).all())
     unit = float(np.finfo(np.float32 if single else np.float64).eps)
@@ -123,7 +124,9 @@ def plain(value: Any, strict: bool = True, within: tuple[int, ...] = ()) -> Any:
     strict : refuse what cannot be identified; else its class stands for it (a model's predictions tell the rest)
     within : the containers around it, so that one that holds itself comes to an end
     """
-    for kinds, write in WRITERS:
+    torch = loaded_torch()
+    torchs = [] if torch is None else [(torch.Tensor, _tensor), ((torch.dtype, torch.device), repr)]
+    for kinds, write in [*WRITERS, *torchs]:
         if isinstance(value, kinds):
             return write(value)
     if id(value) in within:
@@ -162,8 +165,9 @@ def _held(value: Any, within: tuple[int, ...]) -> dict[str, Any] | None:
         return {"function": value.func, "arguments": value.args, "named": value.keywords}
     if isinstance(value, MethodType):
         return {"function": value.__func__, "of": value.__self__}
-    if isinstance(value, nn.Module):
-        return _module(value, within)
+    module = module_of(value)
+    if module is not None and module is value:
+        return _module(module, within)
     if isinstance(value, np.random.Generator):
         return {"state": value.bit_generator.state}
     if is_dataclass(value):
@@ -179,6 +183,7 @@ def _array(value: np.ndarray) -> Any:
 
 
 def _tensor(value: Tensor) -> Any:
+    torch = loaded_torch()
     dense = (value.detach().to_dense() if value.layout is not torch.strided else value.detach()).cpu()
     if dense.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
         dense = dense.view(torch.int16 if dense.dtype is torch.bfloat16 else torch.int8)
@@ -204,8 +209,7 @@ WRITERS: list[tuple[Any, Any]] = [
     ((bytes, bytearray), lambda value: f"bytes {short_hash(bytes(value))}"),
     (Path, str),
     (np.ndarray, _array),
-    (Tensor, _tensor),
-    ((torch.dtype, torch.device, np.dtype, complex, range, slice), repr),
+    ((np.dtype, complex, range, slice), repr),
     ((type, BuiltinFunctionType, np.ufunc), name_of),
     (ModuleType, lambda value: value.__name__),
 ]

@@ -15,27 +15,20 @@ from math import comb
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from insdel.arrays import Array, Points, beside, like, loaded_torch, to_numpy, to_tensor, without_gradients
 from insdel.curves import abc, check_mode, check_order
 from insdel.errors import UserError, whole
 from insdel.evaluate import (
-    Array,
     BatchModel,
     Groups,
     Model,
     Pairs,
-    Points,
     eval_mode,
-    float64,
     hybrid_values,
-    like,
     progress_bar,
     same_fields,
-    to_tensor,
 )
-from insdel.fold import Fold
 from insdel.seeds import check_seed
 
 MAX_FEATURES = 20
@@ -91,15 +84,15 @@ class Lattice:
         return len(self.players)
 
     @property
-    def _values(self) -> Tensor:
-        return float64(to_tensor(self.values))
+    def _values(self) -> np.ndarray:
+        return to_numpy(self.values).astype(np.float64, copy=False)
 
-    def _like(self, values: Tensor) -> Array:
+    def _like(self, values: np.ndarray) -> Array:
         return like(values, self.values)
 
-    def _over_features(self, values: Tensor) -> Array:
+    def _over_features(self, values: np.ndarray) -> Array:
         """Spread (d,) values of the players over all n features; unchanged ones get 0."""
-        full = torch.zeros(self.n, dtype=values.dtype, device=values.device)
+        full = np.zeros(self.n)
         full[list(self.players)] = values
         return self._like(full)
 
@@ -108,18 +101,18 @@ class Lattice:
 
         The fast Möbius transform: d passes of one subtraction each.
         """
-        delta = self._values.clone()
+        delta = self._values.copy()
         for k in range(self.d):
-            halves = delta.view(-1, 2, 2**k)
+            halves = delta.reshape(-1, 2, 2**k)
             halves[:, 1] -= halves[:, 0]
         return self._like(delta)
 
     def shapley(self) -> Array:
         """Exact Shapley values of the change from x to x′, (n,); they add up to f(x′) − f(x)."""
-        size, (joins, stays) = subset_sizes(self.d, self._values.device), _shapley_weights(self.d)
+        size, (joins, stays) = subset_sizes(self.d), _shapley_weights(self.d)
         gains = self._values - self._values[0]
-        without = gains * stays.to(gains.device)[size]
-        return self._over_features(_sums_with_player(gains * joins.to(gains.device)[size] + without) - without.sum())
+        without = gains * stays[size]
+        return self._over_features(_sums_with_player(gains * joins[size] + without) - without.sum())
 
     def banzhaf(self) -> Array:
         """Banzhaf values, (n,): the mean of f(S + j) − f(S) over all subsets S, each counted alike."""
@@ -131,11 +124,15 @@ class Lattice:
         curves = self._curves(check_order(order, self.n))
         return self._like(curves[0] if np.ndim(order) == 1 else curves)
 
-    def _curves(self, orders: Tensor) -> Tensor:
-        bits = torch.zeros(self.n, dtype=torch.int64)
-        bits[list(self.players)] = 2 ** torch.arange(self.d)
-        subsets = torch.nn.functional.pad(bits[orders.cpu()].cumsum(dim=1), (1, 0))
-        return self._values[subsets.to(self._values.device)]
+    def _curves(self, orders: np.ndarray) -> np.ndarray:
+        steps = self._bits()[orders].cumsum(axis=1)
+        return self._values[np.pad(steps, ((0, 0), (1, 0)))]
+
+    def _bits(self) -> np.ndarray:
+        """What each feature adds to the number of a subset, (n,): its bit; 0 for unchanged ones."""
+        bits = np.zeros(self.n, dtype=np.int64)
+        bits[list(self.players)] = 1 << np.arange(self.d)
+        return bits
 
     def aul(self) -> float:
         """Area under the straight line from f(x) to f(x′)  [eq. 2]."""
@@ -147,13 +144,12 @@ class Lattice:
         After j steps of a random order the players among the first j features number s with
         hypergeometric probability, and every subset of s players is as likely as every other.
         """
-        size = subset_sizes(self.d, self._values.device)
-        mean = torch.zeros(self.d + 1, dtype=torch.float64, device=size.device).index_add_(0, size, self._values)
-        mean /= torch.tensor([comb(self.d, s) for s in range(self.d + 1)], dtype=torch.float64, device=size.device)
+        counts = np.array([comb(self.d, s) for s in range(self.d + 1)])
+        mean = np.bincount(subset_sizes(self.d), self._values) / counts
         steps = range(self.n + 1)
         chances = [[comb(self.d, s) * comb(self.n - self.d, j - s) / comb(self.n, j) if s <= j else 0.0
                     for s in range(self.d + 1)] for j in steps]  # fmt: skip
-        return self._like(torch.tensor(chances, dtype=torch.float64, device=size.device) @ mean)
+        return self._like(np.array(chances) @ mean)
 
     def expected_auc(self) -> float:
         """AUC averaged over all n! orders  [Proposition 1].
@@ -178,24 +174,22 @@ class Lattice:
         if mode != "both":
             return abc(self.curve(order), mode)
         rows = check_order(order, self.n)
-        total = to_tensor(abc(self._curves(rows))) + to_tensor(abc(self._curves(rows.flip(1)), "deletion"))
+        total = np.asarray(abc(self._curves(rows))) + np.asarray(abc(self._curves(rows[:, ::-1]), "deletion"))
         return self._like(total[0] if np.ndim(order) == 1 else total)
 
     def random_abc(self, orders: int, seed: int = 0, mode: str = "insertion") -> Array:
         """ABC of that many uniformly random orders, (orders,), by look-up without a model call."""
         return self._like(self.random_areas(orders, seed)[check_mode(mode, LATTICE_MODES)])
 
-    def random_areas(self, orders: int, seed: int | list[int] = 0) -> dict[str, Tensor]:
+    def random_areas(self, orders: int, seed: int | list[int] = 0) -> dict[str, np.ndarray]:
         """ABC of uniformly random orders, mode → (orders,) float64; the same orders for all three modes."""
         if whole("orders", orders) < 1:
             raise UserError(f"orders must be at least 1, but it is {orders}.")
         check_seed(seed)
-        bits = np.zeros(self.n, dtype=np.int64)
-        bits[list(self.players)] = 1 << np.arange(self.d)
-        steps = np.random.default_rng(seed).permuted(np.tile(bits, (orders, 1)), axis=1)
-        subsets = torch.from_numpy(np.pad(steps.cumsum(axis=1), ((0, 0), (1, 0))))
-        values, aul = self._values.cpu(), self.aul()
-        forward, back = (part[subsets].sum(dim=1) for part in (values, values.flip(0)))
+        steps = np.random.default_rng(seed).permuted(np.tile(self._bits(), (orders, 1)), axis=1)
+        subsets = np.pad(steps.cumsum(axis=1), ((0, 0), (1, 0)))
+        values, aul = self._values, self.aul()
+        forward, back = (part[subsets].sum(axis=1) for part in (values, values[::-1]))
         return {"insertion": forward - aul, "deletion": aul - forward, "both": forward - back}
 
     def best_order(self, mode: str = "insertion") -> Array:
@@ -208,16 +202,18 @@ class Lattice:
         """
         values, unchanged = self.terms(mode), [j for j in range(self.n) if j not in self.players]
         lingered, waiting = _best_totals(values, len(unchanged))
-        return self._like(torch.tensor(self._walk(values, lingered, waiting, unchanged)))
+        return self._like(np.array(self._walk(values, lingered, waiting, unchanged)))
 
-    def terms(self, mode: str) -> Tensor:
+    def terms(self, mode: str) -> np.ndarray:
         """What every visited subset adds to the area, (2ᵈ,) float64; the straight line's part is not taken off."""
-        values = self._values.cpu()
+        values = self._values
         if check_mode(mode, LATTICE_MODES) == "both":  # the reverse order visits the complements
-            return values - values.flip(0)
+            return values - values[::-1]
         return values if mode == "insertion" else -values
 
-    def _walk(self, values: Tensor, lingered: Tensor, waiting: Tensor, unchanged: list[int]) -> list[int]:
+    def _walk(
+        self, values: np.ndarray, lingered: np.ndarray, waiting: np.ndarray, unchanged: list[int]
+    ) -> list[int]:
         """Follow the best totals from the empty to the full subset."""
         subset, order, totals = 0, [], waiting
         while True:
@@ -271,15 +267,18 @@ def pair_lattices(
 ) -> Iterator[Lattice]:
     """Yield the Lattice of each pair; see `lattices`."""
     differing = pairs.differing()
-    d = differing.sum(dim=1)
+    d = differing.sum(axis=1)
     _check_size(d, whole("max_features", max_features))
-    fold = Fold.of(f) if chunk is None and pairs.plain else None
-    if fold is not None and fold.pays(int(d.max())):
-        return _folded_lattices(fold, pairs, differing, progress)
+    if loaded_torch() is not None and chunk is None and pairs.plain:
+        from insdel.fold import Fold
+
+        fold = Fold.of(f)
+        if fold is not None and fold.pays(int(d.max())):
+            return _folded_lattices(fold, pairs, differing, progress)
     return _lattices(f, pairs, differing, chunk, progress)
 
 
-def _check_size(d: Tensor, limit: int) -> None:
+def _check_size(d: np.ndarray, limit: int) -> None:
     largest = int(d.max())
     if largest > min(limit, LARGEST):
         remedy = f", or pass max_features={largest}" if largest <= LARGEST else ""
@@ -291,96 +290,92 @@ def _check_size(d: Tensor, limit: int) -> None:
 
 
 def _lattices(
-    f: Model, pairs: Pairs, differing: Tensor, chunk: int | None, progress: bool | None
+    f: Model, pairs: Pairs, differing: np.ndarray, chunk: int | None, progress: bool | None
 ) -> Iterator[Lattice]:
     """Evaluate the concatenated lattices of all pairs and cut the values into one Lattice per pair."""
-    bit = torch.where(differing, differing.cumsum(dim=1) - 1, UNCHANGED)
-    end = (2 ** differing.sum(dim=1)).cumsum(dim=0)
-    start = torch.nn.functional.pad(end, (1, 0))[:-1]
+    bit = np.where(differing, differing.cumsum(axis=1) - 1, UNCHANGED)
+    end = (1 << differing.sum(axis=1)).cumsum()
+    start = end - (1 << differing.sum(axis=1))
 
-    def select(rows: Tensor) -> tuple[Tensor, Tensor]:
-        pair = torch.searchsorted(end.to(rows.device), rows, right=True)
-        subset = rows - start.to(rows.device)[pair]
-        return pair, (subset[:, None] >> bit.to(rows.device)[pair] & 1).bool()
+    def select(rows: Any) -> tuple[Any, Any]:
+        pair = np.searchsorted(end, to_numpy(rows), side="right")
+        subset = to_numpy(rows) - start[pair]
+        bits = bit[pair[:1]] if pair[0] == pair[-1] else bit[pair]
+        mask = (subset[:, None] >> bits & 1).astype(bool)
+        return beside(pair, rows), beside(mask, rows)
 
     chunks = hybrid_values(f, pairs, int(end[-1]), select, chunk, progress)
-    buffer = torch.empty(0, dtype=torch.float64)
+    buffer = np.empty(0)
     for p in range(len(pairs)):
-        players = tuple(torch.nonzero(differing[p])[:, 0].tolist())
+        players = tuple(np.flatnonzero(differing[p]).tolist())
         parts, have = [buffer], len(buffer)
         while have < 2 ** len(players):
             parts.append(next(chunks))
             have += len(parts[-1])
-        values = torch.cat([part.to(parts[-1].device) for part in parts])
-        buffer = values[2 ** len(players) :]
-        yield Lattice(like(values[: 2 ** len(players)].clone(), pairs.template), players, pairs.n)
+        values, buffer = np.split(np.concatenate(parts), [2 ** len(players)])
+        yield Lattice(like(values.copy(), pairs.template), players, pairs.n)
 
 
-def _folded_lattices(fold: Fold, pairs: Pairs, differing: Tensor, progress: bool | None) -> Iterator[Lattice]:
+def _folded_lattices(fold: Any, pairs: Pairs, differing: np.ndarray, progress: bool | None) -> Iterator[Lattice]:
     """Evaluate pair by pair: each is large enough for a network that folds."""
     model = BatchModel(fold.f, pairs.template)
     points = pairs.on(model)
-    total = int((2 ** differing.sum(dim=1)).sum())
-    with progress_bar(total, progress) as bar:
+    with progress_bar(int((1 << differing.sum(axis=1)).sum()), progress) as bar:
         for p in range(len(pairs)):
-            players = torch.nonzero(differing[p])[:, 0].tolist()
-            with torch.no_grad(), eval_mode(fold.f):
+            players = np.flatnonzero(differing[p]).tolist()
+            with without_gradients(), eval_mode(fold.f):
                 values = fold.values(to_tensor(points.x[p]), to_tensor(points.reference[p]), players)
             bar.update(len(values))
             yield Lattice(like(model.checked(values, len(values)), pairs.template), tuple(players), pairs.n)
 
 
 @lru_cache(maxsize=8)
-def _sizes(d: int) -> Tensor:
-    size = torch.zeros(1, dtype=torch.int64)
+def subset_sizes(d: int) -> np.ndarray:
+    """Number of players in each of the 2ᵈ subsets."""
+    size = np.zeros(1, dtype=np.int64)
     for _ in range(d):
-        size = torch.cat([size, size + 1])
+        size = np.concatenate([size, size + 1])
+    size.flags.writeable = False  # it is shared
     return size
 
 
-def subset_sizes(d: int, device: Any = "cpu") -> Tensor:
-    """Number of players in each of the 2ᵈ subsets."""
-    return _sizes(d).to(device)
-
-
 @lru_cache(maxsize=32)
-def _shapley_weights(d: int) -> tuple[Tensor, Tensor]:
+def _shapley_weights(d: int) -> tuple[np.ndarray, np.ndarray]:
     """Weight of f(S) by |S|: where the player is in S (it has just joined), and where it is not (yet)."""
     stays = [1 / (d * comb(d - 1, s)) for s in range(d)]
-    joins = [0.0, *stays]
-    return torch.tensor(joins, dtype=torch.float64), torch.tensor([*stays, 0.0], dtype=torch.float64)
+    return np.array([0.0, *stays]), np.array([*stays, 0.0])
 
 
-def _sums_with_player(values: Tensor) -> Tensor:
+def _sums_with_player(values: np.ndarray) -> np.ndarray:
     """Σ over the subsets that contain player k, (d,): halve the lattice once per player, last first."""
-    sums: list[Tensor] = []
+    sums: list[float] = []
     while len(values) > 1:
-        without, with_last = values.view(2, -1)
+        without, with_last = values.reshape(2, -1)
         sums.append(with_last.sum())
         values = without + with_last
-    return torch.stack(sums[::-1]) if sums else values.new_zeros(0)
+    return np.array(sums[::-1])
 
 
 @lru_cache(maxsize=2)
-def _layers(d: int) -> list[tuple[Tensor, Tensor]]:
-    """Subsets by size, from the second largest to the empty one, each with the subsets one step ahead."""
-    by_size = torch.argsort(subset_sizes(d), stable=True).split([comb(d, s) for s in range(d + 1)])
+def _layers(d: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Subsets by size, from the second largest to the empty one, each with the (r, subsets) one step ahead."""
+    by_size = np.split(np.argsort(subset_sizes(d), kind="stable"), np.cumsum([comb(d, s) for s in range(d)]))
     layers = []
     for subsets in by_size[-2::-1]:
-        ahead = subsets[:, None] | 1 << torch.arange(d)
-        layers.append((subsets, ahead[ahead != subsets[:, None]].view(len(subsets), -1)))
+        ahead = subsets[:, None] | 1 << np.arange(d)
+        layers.append((subsets, ahead[ahead != subsets[:, None]].reshape(len(subsets), -1).T.copy()))
     return layers
 
 
-def _best_totals(values: Tensor, unchanged: int) -> tuple[Tensor, Tensor]:
+def _best_totals(values: np.ndarray, unchanged: int) -> tuple[np.ndarray, np.ndarray]:
     """Largest Σ values on a walk from each subset to the full one, with the lingering over, or still to come.
 
     Lingering repeats one subset of the walk `unchanged` times. Layer by layer, from the full subset down.
     """
-    lingered, waiting = values.clone(), unchanged * values + values
+    lingered, waiting = values.copy(), unchanged * values + values
     for subsets, ahead in _layers((len(values) - 1).bit_length()):
         here = values[subsets]
-        lingered[subsets] = here + lingered[ahead].amax(dim=1)
+        lingered[subsets] = here + lingered[ahead].max(axis=0)
         if unchanged:
-            waiting[subsets] = torch.maximum(here + waiting[ahead].amax(dim=1), unchanged * here + lingered[subsets])
+            waiting[subsets] = np.maximum(here + waiting[ahead].max(axis=0), unchanged * here + lingered[subsets])
     return lingered, waiting if unchanged else lingered

@@ -10,22 +10,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
-from torch import Tensor
+from scipy.spatial.distance import cdist
 
+from insdel.arrays import Array, Points, like, to_numpy
 from insdel.errors import UserError, whole
 from insdel.evaluate import (
-    Array,
     Model,
-    Points,
     aligned,
     as_points,
     differ,
     feature_names,
-    like,
     predict,
     same_fields,
-    to_tensor,
 )
 from insdel.frames import encode
 from insdel.seeds import check_seed
@@ -96,15 +92,14 @@ def counterfactual(
     """
     rows = _numbers(points, "counterfactual")
     needed = _needed(rows.shape[1], at_least, all_differ, nearest)
-    z = to_tensor(rows).double()
-    response = to_tensor(predict(f, points)).to(z.device)
+    z, response = to_numpy(rows).astype(np.float64), to_numpy(predict(f, points))
     partner, most = _partners(z, response, needed, nearest)
-    got = (partner >= 0).cpu().numpy()
+    got = partner >= 0
     reasons = {
         int(i): f"no other point differs in at least {needed} of {rows.shape[1]} features; {int(most[i])} is the most"
         for i in np.flatnonzero(~got)
     }
-    return _pairs(points, rows, np.flatnonzero(got), partner.cpu().numpy()[got], reasons)
+    return _pairs(points, rows, np.flatnonzero(got), partner[got], reasons)
 
 
 def one_to_one(points: Points, seed: int = 0) -> Pairs:
@@ -138,16 +133,15 @@ def average(points: Points, data: Points | None = None) -> Pairs:
     """
     rows = _numbers(points, "average")
     given = points if data is None else aligned(data, feature_names(points), "data", "points")
-    table = to_tensor(_numbers(given, "average", "data"))
+    table = to_numpy(_numbers(given, "average", "data")).astype(np.float64)
     if table.shape[1] != rows.shape[1]:
         raise UserError(
             f"data needs the {rows.shape[1]} features of the points; found {table.shape[1]}. Select the same columns."
         )
-    x = to_tensor(rows)
-    kind = x.dtype if x.is_floating_point() else torch.float64
-    mean = table.double().mean(0).to(x.device, kind).expand(len(rows), -1).contiguous()
-    differing = (x != mean).sum(1).cpu().numpy()
-    reference = like(mean, rows)
+    x = to_numpy(rows)
+    kind = x.dtype if x.dtype.kind == "f" else np.float64
+    mean = np.tile(table.mean(axis=0).astype(kind), (len(rows), 1))
+    differing, reference = (x != mean).sum(axis=1), like(mean, rows)
     if isinstance(points, pd.DataFrame):
         reference = pd.DataFrame(reference, index=points.index, columns=points.columns)
     kept: Any = points if isinstance(points, pd.DataFrame) else rows
@@ -173,7 +167,7 @@ def _numbers(points: Points, policy: str, name: str = "points") -> Array:
                 "these columns first, or use one_to_one, which takes any values."
             )
     rows = _rows(points, name)
-    if bool(torch.isnan(to_tensor(rows).double()).any()):
+    if np.isnan(to_numpy(rows).astype(np.float64)).any():
         raise UserError(f"the {policy} policy needs numbers, but {name} has missing values. Drop or impute these rows.")
     return rows
 
@@ -193,44 +187,43 @@ def _needed(n: int, at_least: int | None, all_differ: bool, nearest: int) -> int
     return needed
 
 
-def _partners(z: Tensor, response: Tensor, needed: int, nearest: int) -> tuple[Tensor, Tensor]:
+def _partners(z: np.ndarray, response: np.ndarray, needed: int, nearest: int) -> tuple[np.ndarray, np.ndarray]:
     """(m,) row of each reference, −1 for none, and (m,) the most features in which another row differs."""
     size = max(1, CHUNK_NUMBERS // len(z))
-    # results go into two tensors made beforehand: small ones kept between the chunks fragment the memory
-    partner, most = (torch.empty(len(z), dtype=torch.long, device=z.device) for _ in range(2))
+    found = []
     for start in range(0, len(z), size):
-        part = slice(start, start + size)
-        differing = torch.cdist(z[part], z, p=0)
-        # no matrix product here: it rounds, and rows at equal distance would no longer tie
-        distance = torch.cdist(z[part], z, compute_mode="donot_use_mm_for_euclid_dist")
-        distance.masked_fill_(differing < needed, torch.inf)
-        gap = (response[part, None] - response).abs()
-        partner[part] = _widest(_nearest(distance, nearest), distance, gap)
-        most[part] = differing.amax(1).long()
-    return partner, most
+        part = z[start : start + size]
+        differing = cdist(part, z, "hamming") * z.shape[1]
+        distance = cdist(part, z)  # rows at equal distance must tie
+        distance[differing < needed - 0.5] = np.inf
+        gap = np.abs(response[start : start + size, None] - response)
+        partner = _widest(_nearest(distance, nearest), distance, gap)
+        found.append((partner, differing.max(axis=1).round().astype(int)))
+    partners, most = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return partners, most
 
 
-def _nearest(distance: Tensor, count: int) -> Tensor:
+def _nearest(distance: np.ndarray, count: int) -> np.ndarray:
     """Mark the `count` smallest finite entries of each row; of equal ones the first (a sort, but cheaper)."""
     count = min(count, distance.shape[1])
-    last = distance.kthvalue(count, dim=1, keepdim=True).values
+    last = np.partition(distance, count - 1, axis=1)[:, [count - 1]]
     closer, level = distance < last, distance == last
-    room = count - closer.sum(1, keepdim=True)
-    return (closer | (level & (level.cumsum(1) <= room))) & distance.isfinite()
+    room = count - closer.sum(axis=1, keepdims=True)
+    return (closer | (level & (level.cumsum(axis=1) <= room))) & np.isfinite(distance)
 
 
-def _widest(candidate: Tensor, distance: Tensor, gap: Tensor) -> Tensor:
+def _widest(candidate: np.ndarray, distance: np.ndarray, gap: np.ndarray) -> np.ndarray:
     """Column of the candidate with the largest gap, then the smallest distance, then the first; or −1."""
-    gap = gap.masked_fill(~candidate, -1.0)
-    best = candidate & (gap == gap.amax(1, keepdim=True))
-    column = distance.masked_fill(~best, torch.inf).argmin(1)
-    return torch.where(candidate.any(1), column, -1)
+    gap = np.where(candidate, gap, -1.0)
+    best = candidate & (gap == gap.max(axis=1, keepdims=True))
+    column = np.where(best, distance, np.inf).argmin(axis=1)
+    return np.where(candidate.any(axis=1), column, -1)
 
 
 def _pairs(points: Points, rows: Array, index: np.ndarray, partner: np.ndarray, without: dict[int, str]) -> Pairs:
     """Pairs of rows, with the number of features that differ; rows of a data frame keep its types."""
     x, reference = rows[index], rows[partner]
-    differing = differ(x, reference).sum(1).cpu().numpy()
+    differing = differ(x, reference).sum(axis=1)
     if isinstance(points, pd.DataFrame):
         x, reference = points.iloc[index], points.iloc[partner]
     return Pairs(x, reference, index, partner, differing, without)

@@ -41,7 +41,7 @@ class Probability:
         if self.k is not None:
             return np.full(len(pairs), self.k)
         count = len(self.classifier.classes_)
-        return np.stack([at_x(self.of_class(k), pairs).numpy() for k in range(count)], axis=1).argmax(axis=1)
+        return np.stack([at_x(self.of_class(k), pairs) for k in range(count)], axis=1).argmax(axis=1)
 
 
 def proba(classifier: Any, k: int | str) -> Probability:

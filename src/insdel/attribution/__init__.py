@@ -10,44 +10,39 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
-from insdel.attribution import binary, deeplift, exact, gradients, kernel, lime, orders
+from insdel.arrays import Array, Points, to_numpy
 from insdel.attribution.kernel import Estimate as Estimate
 from insdel.attribution.kernel import estimate_shapley as estimate_shapley
 from insdel.attribution.registry import Method, check_options, find, resolve
 from insdel.errors import UserError
 from insdel.evaluate import (
-    Array,
     Groups,
     Model,
     Pairs,
-    Points,
     as_array,
     ends,
-    like,
-    to_tensor,
 )
 from insdel.seeds import Seed, pair_seeds
 
 METHODS = {
-    "kernel_shap": Method("Kernel SHAP", False, kernel.kernel_shap),
-    "integrated_gradients": Method("Integrated Gradients", True, gradients.integrated_gradients),
-    "deeplift": Method("DeepLIFT", True, deeplift.deeplift),
-    "vanilla_grad": Method("Vanilla Grad", True, gradients.vanilla_grad),
-    "input_x_gradient": Method("Input × Gradient", True, gradients.input_x_gradient),
-    "lime": Method("LIME", False, lime.lime),
-    "random": Method("Random", False, orders.random),
+    "kernel_shap": Method("Kernel SHAP", False, "kernel.kernel_shap"),
+    "integrated_gradients": Method("Integrated Gradients", True, "gradients.integrated_gradients"),
+    "deeplift": Method("DeepLIFT", True, "deeplift.deeplift"),
+    "vanilla_grad": Method("Vanilla Grad", True, "gradients.vanilla_grad"),
+    "input_x_gradient": Method("Input × Gradient", True, "gradients.input_x_gradient"),
+    "lime": Method("LIME", False, "lime.lime"),
+    "random": Method("Random", False, "orders.random"),
     # beyond the paper
-    "lime_tabular": Method("LIME (tabular)", False, lime.lime_tabular),
-    "occlusion": Method("Occlusion", False, orders.occlusion),
-    "two_sided": Method("Two-sided occlusion", False, orders.two_sided),
-    "gradient_shap": Method("Expected gradients", True, gradients.gradient_shap),
-    "shapley_sampling": Method("Shapley sampling", False, orders.shapley_sampling),
-    "banzhaf": Method("Banzhaf", False, exact.banzhaf),
-    "ig_interpolated": Method("IG, binary features interpolated", True, binary.ig_interpolated),
-    "ig_jump": Method("IG, binary features jump", True, binary.ig_jump),
-    "greedy": Method("Greedy", False, orders.greedy),
+    "lime_tabular": Method("LIME (tabular)", False, "lime.lime_tabular"),
+    "occlusion": Method("Occlusion", False, "orders.occlusion"),
+    "two_sided": Method("Two-sided occlusion", False, "orders.two_sided"),
+    "gradient_shap": Method("Expected gradients", True, "gradients.gradient_shap"),
+    "shapley_sampling": Method("Shapley sampling", False, "orders.shapley_sampling"),
+    "banzhaf": Method("Banzhaf", False, "exact.banzhaf"),
+    "ig_interpolated": Method("IG, binary features interpolated", True, "binary.ig_interpolated"),
+    "ig_jump": Method("IG, binary features jump", True, "binary.ig_jump"),
+    "greedy": Method("Greedy", False, "orders.greedy"),
 }
 
 
@@ -83,17 +78,17 @@ def explain(
     return pairs.restore(explain_pairs(method, f, pairs, **resolve(options, x, int(pairs.x.shape[1]))))
 
 
-def explain_pairs(method: str, f: Model, pairs: Pairs, **options: Any) -> Tensor:
+def explain_pairs(method: str, f: Model, pairs: Pairs, **options: Any) -> np.ndarray:
     """A_j of every pair, (pairs, n); gradients by column, then summed by group and averaged over a background."""
     choice = find(method, METHODS)
     options = check_options(method, choice, options)
     if pairs.plain or not choice.by_column:
-        return choice.run(f, pairs, **options)
+        return to_numpy(choice.run(f, pairs, **options))
     rows = 1 if pairs.background is None else len(pairs.background)
     if "seed" in options:
         options["seed"] = np.repeat(pair_seeds(options["seed"], len(pairs)), rows, axis=0)
-    values = choice.run(f, pairs.every_reference().by_column(), **options)
-    return pairs.by_player(values.reshape(len(pairs), rows, -1).mean(dim=1))
+    values = to_numpy(choice.run(f, pairs.every_reference().by_column(), **options))
+    return pairs.by_player(values.reshape(len(pairs), rows, -1).mean(axis=1))
 
 
 def seeded(
@@ -109,9 +104,7 @@ def completeness(f: Model, x: Points, reference: Points, attributions: Points) -
     """Σ_j A_j − (f(x′) − f(x)), per pair: 0 for a method that divides up the whole change; (pairs,)."""
     pairs = Pairs.of(x, reference)
     start, end = ends(f, pairs)
-    shares = to_tensor(as_array(attributions, "attributions"))
-    if shares.numel() != len(pairs) * pairs.n:
-        raise UserError(f"attributions must have shape ({len(pairs)}, {pairs.n}); found {tuple(shares.shape)}.")
-    total = shares.reshape(-1, pairs.n).sum(dim=1)
-    gap = total.cpu() - (end - start)
-    return like(gap[0] if pairs.single else gap, pairs.template)
+    shares = to_numpy(as_array(attributions, "attributions"))
+    if shares.size != len(pairs) * pairs.n:
+        raise UserError(f"attributions must have shape ({len(pairs)}, {pairs.n}); found {shares.shape}.")
+    return pairs.restore(shares.reshape(-1, pairs.n).sum(axis=1) - (end - start))

@@ -6,19 +6,21 @@ ask f about a binary feature between its two values, and cost 2ᵐ evaluations f
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
+from insdel.arrays import float64, to_numpy, to_tensor
 from insdel.attribution.differentiate import Gradient
 from insdel.attribution.exact import shapley
 from insdel.attribution.gradients import STEPS, line_integral, quadrature
 from insdel.errors import UserError
-from insdel.evaluate import Model, Pairs, float64, in_batches, progress_off
+from insdel.evaluate import Model, Pairs, in_batches, progress_off
 from insdel.lattice import MAX_FEATURES, UNCHANGED
 
 
-def _required(method: str, binary: Tensor | None) -> Tensor:
+def _required(method: str, binary: np.ndarray | None) -> np.ndarray:
     if binary is None:
         raise UserError(
             f"{method} needs binary=..., the features that take two values only: indices, a mask, or x's column names."
@@ -30,14 +32,14 @@ def ig_jump(
     f: Model,
     pairs: Pairs,
     *,
-    binary: Tensor | None = None,
+    binary: np.ndarray | None = None,
     at: float = 0.5,
     steps: int = STEPS,
     rule: str = "riemann_middle",
     max_features: int = MAX_FEATURES,
     chunk: int | None = None,
     progress: bool | None = False,
-) -> Tensor:
+) -> np.ndarray:
     """Gradients along a path on which all binary features jump at t = `at`, in every order  [section 4 (c)].
 
     The other features move in a straight line. Averaged over the m! orders of the jumps, a jump's
@@ -48,39 +50,38 @@ def ig_jump(
     if not 0 <= at <= 1:
         raise UserError(f"ig_jump jumps at a time between 0 and 1, but at is {at}.")
     moving = _moving(pairs, binary)
-    if not len(moving):
+    if not moving.any():
         return shapley(f, pairs, max_features, chunk, progress)
     gradient = Gradient("ig_jump", f, pairs)
-    x, reference, fixed = gradient.x, gradient.reference, binary.to(gradient.x.device)
-    moving = moving.to(x.device)  # the points may be on a device that the model is not on
+    x, reference, fixed = gradient.x, gradient.reference, torch.as_tensor(binary, device=gradient.x.device)
     stop = x + at * (reference - x)
     before, after = torch.where(fixed, x, stop), torch.where(fixed, reference, stop)
-    jumps = Pairs(before, after, pairs.template, single=False)
-    result = shapley(f, jumps, max_features, chunk, progress).to(x.device)
+    result = shapley(f, Pairs(before, after, pairs.template, single=False), max_features, chunk, progress)
+    some = to_tensor(moving).to(x.device)
     for share, start, end in ((at, x, before), (1 - at, after, reference)):
         nodes = quadrature(rule, max(2, round(share * steps)))
         if share > 0:
-            result[moving] += line_integral(gradient, start[moving], end[moving], *nodes, chunk, progress)
+            lines = line_integral(gradient, start[some], end[some], *nodes, chunk, progress)
+            result[moving] += to_numpy(lines)
     return result
 
 
-def _moving(pairs: Pairs, binary: Tensor) -> Tensor:
-    """Numbers of the pairs in which a feature that is not binary differs."""
-    differing = pairs.differing()
-    return torch.nonzero((differing & ~binary.to(differing.device)).any(dim=1))[:, 0]
+def _moving(pairs: Pairs, binary: np.ndarray) -> np.ndarray:
+    """In which pairs a feature that is not binary differs, (pairs,) booleans."""
+    return (pairs.differing() & ~binary).any(axis=1)
 
 
 def ig_interpolated(
     f: Model,
     pairs: Pairs,
     *,
-    binary: Tensor | None = None,
+    binary: np.ndarray | None = None,
     steps: int = 32,
     rule: str = "gauss_legendre",
     max_features: int = MAX_FEATURES,
     chunk: int | None = None,
     progress: bool | None = False,
-) -> Tensor:
+) -> np.ndarray:
     """Integrated gradients of g, f interpolated multilinearly in its binary features  [section 4 (b)].
 
     2ᵐ gradients per step for m differing binary features. Few steps do: the 2ᵐ corners smooth the
@@ -89,14 +90,13 @@ def ig_interpolated(
     """
     binary = _required("ig_interpolated", binary)
     moving = _moving(pairs, binary)
-    still = torch.ones(len(pairs), dtype=torch.bool, device=moving.device).index_fill(0, moving, False)
-    result = torch.zeros(len(pairs), pairs.n, dtype=torch.float64)
-    if still.any():
-        exact = shapley(f, pairs.some(torch.nonzero(still)[:, 0]), max_features, chunk, progress)
-        result[still.cpu()] = exact.cpu()
-    if len(moving):
-        corners = _Corners(Gradient("ig_interpolated", f, pairs.some(moving)), binary, max_features)
-        result[moving.cpu()] = corners.integrate(*quadrature(rule, steps), chunk, progress).cpu()
+    result = np.zeros((len(pairs), pairs.n))
+    if not moving.all():
+        result[~moving] = shapley(f, pairs.some(np.flatnonzero(~moving)), max_features, chunk, progress)
+    if moving.any():
+        gradient = Gradient("ig_interpolated", f, pairs.some(np.flatnonzero(moving)))
+        corners = _Corners(gradient, torch.as_tensor(binary, device=gradient.x.device), max_features)
+        result[moving] = to_numpy(corners.integrate(*quadrature(rule, steps), chunk, progress))
     return result
 
 
@@ -105,7 +105,7 @@ class _Corners:
 
     def __init__(self, gradient: Gradient, binary: Tensor, max_features: int) -> None:
         self.gradient, self.change = gradient, gradient.reference - gradient.x
-        self.flips = binary.to(gradient.x.device) & (gradient.x != gradient.reference)
+        self.flips = binary & (gradient.x != gradient.reference)
         self.m = self.flips.sum(dim=1)
         self.bit = torch.where(self.flips, self.flips.cumsum(dim=1) - 1, UNCHANGED)
         largest = int(self.m.max())

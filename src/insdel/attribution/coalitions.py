@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, islice
 from math import comb
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from insdel.evaluate import Model, Pairs, hybrid_values
+from insdel.arrays import beside
+from insdel.evaluate import Model, Pairs, all_values
 
 BLOCK_ELEMENTS = 2**22  # entries of a block of masks: 32 MiB once they are float64
 LISTED = 2**17  # subsets of one size, to choose from
@@ -28,47 +28,52 @@ class Group:
     """
 
     pairs: Pairs
-    index: Tensor
-    players: Tensor
+    index: np.ndarray
+    players: np.ndarray
 
     @property
     def d(self) -> int:
         """Number of players."""
         return self.players.shape[1]
 
-    def spread(self, values: Tensor) -> Tensor:
+    def spread(self, values: np.ndarray) -> np.ndarray:
         """Spread (k, d) values of the players over all n features; unchanged ones get 0."""
-        full = torch.zeros(len(values), self.pairs.n, dtype=values.dtype, device=values.device)
-        return full.scatter_(1, self.players.to(values.device), values)
+        full = np.zeros((len(values), self.pairs.n))
+        np.put_along_axis(full, self.players, values, axis=1)
+        return full
 
 
-def groups(pairs: Pairs, index: Tensor, masks_per_pair: int) -> Iterator[Group]:
+def groups(pairs: Pairs, index: np.ndarray, masks_per_pair: int) -> Iterator[Group]:
     """Cut the pairs `index` into groups of equal d, small enough for that many masks each."""
-    differing = pairs.differing().cpu()
-    sizes = differing.sum(dim=1)
-    for d in sizes[index].unique().tolist():
+    differing = pairs.differing()
+    sizes = differing.sum(axis=1)
+    for d in np.unique(sizes[index]).tolist():
         block = max(1, BLOCK_ELEMENTS // max(1, d * masks_per_pair))
-        for part in index[sizes[index] == d].split(block):
-            players = torch.nonzero(differing[part])[:, 1].reshape(len(part), d)
+        alike = index[sizes[index] == d]
+        for part in np.split(alike, range(block, len(alike), block)):
+            players = np.nonzero(differing[part])[1].reshape(len(part), d)
             yield Group(pairs.some(part), part, players)
 
 
-def coalition_values(f: Model, group: Group, masks: Tensor, chunk: int | None, progress: bool | None) -> Tensor:
-    """f where the players of each mask come from the reference; (k, m, d) booleans → (k, m)."""
-    k, m, _ = masks.shape
+def coalition_values(
+    f: Model, group: Group, masks: np.ndarray, chunk: int | None, progress: bool | None
+) -> np.ndarray:
+    """f where the players of each mask come from the reference; (k, m, d) booleans, or (1, m, d) for all, → (k, m)."""
+    k, m = len(group.index), masks.shape[1]
+    if not k * masks[0].size:
+        return np.zeros((k, m))
+    padded = np.pad(masks, ((0, 0), (0, 0), (0, 1)))  # a player more, who never comes: the unchanged features
+    place = np.full((k, group.pairs.n), group.d)
+    np.put_along_axis(place, group.players, np.arange(group.d)[None], axis=1)
 
-    def select(rows: Tensor) -> tuple[Tensor, Tensor]:
+    def select(rows: Any) -> tuple[Any, Any]:
         pair, mask = rows // m, rows % m
-        changed = torch.zeros(len(rows), group.pairs.n, dtype=torch.bool, device=rows.device)
-        choice = masks[pair.to(masks.device), mask.to(masks.device)].to(rows.device)
-        return pair, changed.scatter_(1, group.players.to(rows.device)[pair], choice)
+        return pair, beside(padded, rows)[(pair % len(masks))[:, None], mask[:, None], beside(place, rows)[pair]]
 
-    if not masks.numel():
-        return torch.zeros(k, m, dtype=torch.float64)
-    return torch.cat(list(hybrid_values(f, group.pairs, k * m, select, chunk, progress))).reshape(k, m)
+    return all_values(f, group.pairs, k * m, select, chunk, progress).reshape(k, m)
 
 
-def draw_subsets(d: int, count: int, share: Mapping[int, float], seed: int) -> Tensor:
+def draw_subsets(d: int, count: int, share: Mapping[int, float], seed: int) -> np.ndarray:
     """The empty subset and `count` others, (count + 1, d), different and no two complements, in random order.
 
     All single players come first (with them every first-order effect can be told); the sizes 2 … d / 2 get
@@ -79,8 +84,8 @@ def draw_subsets(d: int, count: int, share: Mapping[int, float], seed: int) -> T
     """
     generator = np.random.default_rng([seed, d])
     parts = [_draw_of_size(d, s, k, generator) for s, k in _count_by_size(d, count, share).items()]
-    drawn = torch.cat(parts)[torch.from_numpy(generator.permutation(sum(map(len, parts))))]
-    return torch.cat([torch.zeros(1, d, dtype=torch.bool), drawn])  # any beginning of it has all sizes
+    drawn = np.concatenate(parts)[generator.permutation(sum(map(len, parts)))]
+    return np.concatenate([np.zeros((1, d), dtype=bool), drawn])  # any beginning of it has all sizes
 
 
 def _count_by_size(d: int, count: int, share: Mapping[int, float]) -> dict[int, int]:
@@ -105,20 +110,22 @@ def count_of_size(d: int, s: int) -> int:
 
 
 @lru_cache(maxsize=32)
-def _all_of_size(d: int, s: int) -> Tensor:
+def _all_of_size(d: int, s: int) -> np.ndarray:
     """All subsets of size s, (count, d); in dictionary order the first half of size d / 2 has no complements."""
-    members = torch.tensor(list(islice(combinations(range(d), s), count_of_size(d, s))))
-    return torch.zeros(len(members), d, dtype=torch.bool).scatter_(1, members, True)
+    members = np.array(list(islice(combinations(range(d), s), count_of_size(d, s))))
+    subsets = np.zeros((len(members), d), dtype=bool)
+    np.put_along_axis(subsets, members, True, axis=1)
+    return subsets
 
 
-def _draw_of_size(d: int, s: int, count: int, generator: np.random.Generator) -> Tensor:
+def _draw_of_size(d: int, s: int, count: int, generator: np.random.Generator) -> np.ndarray:
     """Different random subsets of size s, (count, d), of which no two are complements."""
     if count_of_size(d, s) <= LISTED:
-        return _all_of_size(d, s)[torch.from_numpy(generator.permutation(count_of_size(d, s))[:count])]
+        return _all_of_size(d, s)[generator.permutation(count_of_size(d, s))[:count]]
     rows = np.empty((0, d), dtype=bool)
     for _ in range(ROUNDS):
         if len(rows) >= count:
-            return torch.from_numpy(rows[:count])
+            return rows[:count]
         more = generator.random((count, d)).argsort(axis=1) < s
         more = np.where(more[:, :1], more, ~more) if 2 * s == d else more
         rows = generator.permutation(np.unique(np.concatenate([rows, more]), axis=0))

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from insdel.arrays import float64, to_tensor
 from insdel.attribution.differentiate import Gradient
 from insdel.errors import UserTypeError
-from insdel.evaluate import Model, Pairs, eval_mode, float64, in_batches, predict
+from insdel.evaluate import Model, Pairs, eval_mode, in_batches, predict
 
 # Activations that act on each number by itself, as those that captum knows do: one rule fits all.
 ELEMENTWISE = (nn.PReLU, nn.ReLU6, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Mish, nn.Hardtanh, nn.Hardswish)
@@ -49,7 +50,7 @@ def deeplift(f: Model, pairs: Pairs, *, chunk: int | None = None) -> Tensor:
             f"modules, but it is a {type(f).__name__}. For other models choose kernel_shap, occlusion or lime."
         )
     gradient = Gradient("deeplift", f, pairs)
-    ends = [torch.as_tensor(predict(f, points, chunk)) for points in (gradient.x, gradient.reference)]
+    ends = [to_tensor(predict(f, points, chunk)) for points in (gradient.x, gradient.reference)]
 
     def work(start: int, stop: int) -> Tensor:
         return _captum(f, gradient.x[start:stop], gradient.reference[start:stop])

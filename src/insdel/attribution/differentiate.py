@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from insdel.arrays import float64, to_numpy, to_tensor
 from insdel.errors import UserError, UserTypeError
-from insdel.evaluate import BatchModel, Model, Pairs, chunk_rows, eval_mode, float64, one_per_point, out_of_memory
+from insdel.evaluate import BatchModel, Model, Pairs, chunk_rows, eval_mode, one_per_point, out_of_memory
 from insdel.fold import Fold
 
 NO_PATH = "f's output does not depend on its input in a way that torch can differentiate"
@@ -25,16 +26,17 @@ class Gradient:
         self.method, self.f, self.model = method, f, BatchModel(f, pairs.template, None)
         self.check_numbers(pairs)
         points = pairs.on(self.model)
-        if not isinstance(points.x, Tensor) or not isinstance(points.reference, Tensor):
+        if not points.numeric:
             raise UserTypeError(f"{method} needs points made of numbers, but their type is {points.x.dtype}.")
-        kind = points.x.dtype if points.x.is_floating_point() else torch.float64
-        self.x, self.reference = points.x.to(kind), points.reference.to(kind)
+        x, reference = to_tensor(points.x), to_tensor(points.reference)
+        kind = x.dtype if x.is_floating_point() else torch.float64
+        self.x, self.reference = x.to(kind), reference.to(kind)
         self.fold = Fold.of(f) if self.x.device.type == "cpu" else None
 
     def check_numbers(self, pairs: Pairs) -> None:
         """Refuse values that no gradient is defined for: categories, text, gaps."""
         coded = [] if pairs.columns is None else [pairs.columns.names[j] for j in np.flatnonzero(pairs.columns.coded)]
-        gaps = any(isinstance(p, Tensor) and torch.isnan(p).any() for p in (pairs.x, pairs.reference))
+        gaps = pairs.numeric and any(np.isnan(to_numpy(part)).any() for part in (pairs.x, pairs.reference))
         if coded or gaps:
             found = f"these columns hold other values: {', '.join(map(str, coded))}" if coded else "NaN is among them"
             raise UserError(
@@ -44,7 +46,7 @@ class Gradient:
 
     def rows(self, chunk: int | None) -> int:
         """Points whose gradients are computed together."""
-        return chunk_rows(self.x.shape[1], self.x.device, chunk, self.model.width)
+        return chunk_rows(self.x.shape[1], self.x.device.type, chunk, self.model.width)
 
     def __call__(self, points: Tensor) -> tuple[Tensor, Tensor]:
         """Return f, (m,), and ∇f, (m, n), in float64."""
@@ -55,7 +57,8 @@ class Gradient:
         if gradient is None:
             raise self._refusal(NO_PATH)
         self.check(gradient)
-        return self.model.checked(output, len(points)), float64(gradient)
+        self.model.checked(output, len(points))
+        return float64(output.detach()), float64(gradient)
 
     def check(self, gradient: Tensor) -> None:
         """Refuse gradients with infinity or NaN."""

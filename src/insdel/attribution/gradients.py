@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
+from insdel.arrays import float64
 from insdel.attribution.differentiate import Gradient
 from insdel.errors import UserError
-from insdel.evaluate import CHUNK_ELEMENTS, Model, Pairs, float64, in_batches, progress_off
+from insdel.evaluate import CHUNK_ELEMENTS, Model, Pairs, in_batches, progress_off
 from insdel.fold import mean_gradient
 from insdel.seeds import Seed, generators
 
@@ -158,7 +159,7 @@ def vanilla_grad(f: Model, pairs: Pairs, *, chunk: int | None = None, progress: 
 
 
 def input_x_gradient(
-    f: Model, pairs: Pairs, *, binary: Tensor | None = None, chunk: int | None = None, progress: bool | None = False
+    f: Model, pairs: Pairs, *, binary: np.ndarray | None = None, chunk: int | None = None, progress: bool | None = False
 ) -> Tensor:
     """−x_j ∂f/∂x_j at x, on standardised inputs: as if x′ were 0  [section 5, appendix].
 
@@ -167,5 +168,5 @@ def input_x_gradient(
     """
     x, slope = _gradient_at_x("input_x_gradient", f, pairs, chunk, progress)
     if binary is not None:
-        x = torch.where(binary.to(x.device) & (x == 0), NEARLY_ZERO, x)
+        x = torch.where(torch.as_tensor(binary, device=x.device) & (x == 0), NEARLY_ZERO, x)
     return -x * slope

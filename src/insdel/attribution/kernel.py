@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
+from insdel.arrays import Array, Points
 from insdel.attribution.coalitions import Group, coalition_values, count_of_size, draw_subsets
 from insdel.attribution.coalitions import groups as groups_of
 from insdel.attribution.exact import shapley
 from insdel.attribution.odd import LARGEST, Odd, odd_subsets
 from insdel.errors import UserError, whole
-from insdel.evaluate import Array, Groups, Model, Pairs, Points, float64
+from insdel.evaluate import Groups, Model, Pairs
 from insdel.lattice import MAX_FEATURES
 from insdel.seeds import Seed, pair_seeds
 
@@ -39,7 +40,7 @@ def kernel_shap(
     seed: Seed = 0,
     chunk: int | None = None,
     progress: bool | None = False,
-) -> Tensor:
+) -> np.ndarray:
     """Shapley values of the change from x to x′, exact or from `samples` subsets  [section 5].
 
     By default exact, from 2ᵈ evaluations for d differing features, up to `max_features` of them.
@@ -49,9 +50,13 @@ def kernel_shap(
     """
     if samples is not None:
         return _estimate(f, pairs, samples, seed, chunk, progress)[0]
-    d = int(pairs.differing().sum(dim=1).max())
-    _check_exact(d, max_features)
-    return shapley(f, pairs, d, chunk, progress).cpu()
+    d = int(pairs.differing().sum(axis=1).max())
+    if d > max_features:
+        raise UserError(
+            f"exact Kernel SHAP needs 2**{d} evaluations for {d} differing features; the limit is 2**{max_features}. "
+            f"Pass samples=... to estimate it, or raise max_features."
+        )
+    return shapley(f, pairs, d, chunk, progress)
 
 
 def estimate_shapley(
@@ -82,43 +87,30 @@ def estimate_shapley(
 
 def _estimate(
     f: Model, pairs: Pairs, samples: int, seed: Seed, chunk: int | None, progress: bool | None
-) -> tuple[Tensor, Tensor]:
+) -> tuple[np.ndarray, np.ndarray]:
     """Values and standard errors, (pairs, n) each."""
-    d = pairs.differing().sum(dim=1).cpu()
+    d = pairs.differing().sum(axis=1)
     sampled = d > max(samples, 1).bit_length() - 1
-    _check_samples(samples, int(d[sampled].max()) if sampled.any() else 0)
-    values, error = torch.zeros(2, len(pairs), pairs.n, dtype=torch.float64)
+    least = max(1, 2 * int(d[sampled].max(initial=-1)) + 2)
+    if samples < least:
+        found = f"for {int(d[sampled].max(initial=0))} differing features, but samples is {samples}"
+        raise UserError(f"Kernel SHAP needs at least {least} samples {found}.")
+    values, error = np.zeros((2, len(pairs), pairs.n))
     if not sampled.all():
-        exact = torch.nonzero(~sampled)[:, 0]
-        values[exact] = shapley(f, pairs.some(exact), int(d.max()), chunk, progress).cpu()
-    seeds = torch.from_numpy(pair_seeds(seed, len(pairs))[:, 0])  # what comes after would be a pair's own
-    for common in seeds[sampled].unique().tolist():
-        index = torch.nonzero(sampled & (seeds == common))[:, 0]
+        exact = np.flatnonzero(~sampled)
+        values[exact] = shapley(f, pairs.some(exact), int(d.max()), chunk, progress)
+    seeds = pair_seeds(seed, len(pairs))[:, 0]  # what comes after would be a pair's own
+    for common in np.unique(seeds[sampled]).tolist():
+        index = np.flatnonzero(sampled & (seeds == common))
         for group in groups_of(pairs, index, max(1, samples // pairs.n)):
             result = _from_subsets(f, group, samples, common, chunk, progress)
             values[group.index], error[group.index] = (group.spread(part) for part in result)
     return values, error
 
 
-def _check_exact(d: int, limit: int) -> None:
-    if d > limit:
-        raise UserError(
-            f"exact Kernel SHAP needs 2**{d} evaluations for {d} differing features; the limit is 2**{limit}. "
-            f"Pass samples=... to estimate it, or raise max_features."
-        )
-
-
-def _check_samples(samples: int, d: int) -> None:
-    if samples < 2 * d + 2 or samples < 1:
-        raise UserError(
-            f"Kernel SHAP needs at least {max(1, 2 * d + 2)} samples for {d} differing features, "
-            f"but samples is {samples}."
-        )
-
-
 def _from_subsets(
     f: Model, group: Group, samples: int, seed: int, chunk: int | None, progress: bool | None
-) -> tuple[Tensor, Tensor]:
+) -> tuple[np.ndarray, np.ndarray]:
     """Values and standard errors, (pairs, d) each, from one set of subsets for all pairs of a group."""
     if samples // 2 <= LARGEST:
         masks = odd_subsets(group.d, samples, seed)
@@ -129,17 +121,19 @@ def _from_subsets(
     values, error = fitted.values_and_errors()
     more, more_error = _regress(y - fitted.predict(masks), masks, weights, missing)
     # at the subsets that were fitted nothing is left over, so that few others change little, and many replace the fit
-    return values + more, torch.hypot(error * (LARGEST / len(masks)), more_error)
+    return values + more, np.hypot(error * (LARGEST / len(masks)), more_error)
 
 
-def _half_differences(f: Model, group: Group, masks: Tensor, chunk: int | None, progress: bool | None) -> Tensor:
+def _half_differences(
+    f: Model, group: Group, masks: np.ndarray, chunk: int | None, progress: bool | None
+) -> np.ndarray:
     """(f(S) − f(Sᶜ)) / 2 of every pair for the subsets S, (m, d); (pairs, m)."""
-    both = torch.cat([masks, ~masks]).expand(len(group.index), -1, -1)
-    forward, back = coalition_values(f, group, both, chunk, progress).cpu().chunk(2, dim=1)
+    both = np.concatenate([masks, ~masks])[None]
+    forward, back = np.split(coalition_values(f, group, both, chunk, progress), 2, axis=1)
     return (forward - back) / 2
 
 
-def sample_subsets(d: int, samples: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+def sample_subsets(d: int, samples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """One subset of each complementary pair, (m, d), the empty one first; its weight; what is missing of its size.
 
     Sizes as Kernel SHAP weighs them: the smallest, which weigh most, are whole as far as the samples
@@ -147,25 +141,27 @@ def sample_subsets(d: int, samples: int, seed: int) -> tuple[Tensor, Tensor, Ten
     """
     mass = {s: (d - 1) / (s * (d - s)) for s in range(1, d)}
     masks = draw_subsets(d, (samples - 2) // 2, mass, seed)
-    size = masks.sum(dim=1)
-    count = torch.bincount(size, minlength=d // 2 + 1)
+    size = masks.sum(axis=1)
+    count = np.bincount(size, minlength=d // 2 + 1)
     sizes = range(1, d // 2 + 1)
-    both = torch.tensor([0.0, *(mass[s] * (2 if 2 * s < d else 1) for s in sizes)], dtype=torch.float64)
-    missing = 1 - count / torch.tensor([1.0, *(float(count_of_size(d, s)) for s in sizes)], dtype=torch.float64)
+    both = np.array([0.0, *(mass[s] * (2 if 2 * s < d else 1) for s in sizes)])
+    missing = 1 - count / np.array([1.0, *(float(count_of_size(d, s)) for s in sizes)])
     drawn = missing > 0
-    each = torch.where(drawn, both[drawn].sum() / count[drawn].sum(), both / count)
+    each = np.where(drawn, both[drawn].sum() / max(count[drawn].sum(), 1), both / np.maximum(count, 1))
     return masks, each[size], missing[size]
 
 
-def _regress(y: Tensor, masks: Tensor, weights: Tensor, missing: Tensor) -> tuple[Tensor, Tensor]:
+def _regress(
+    y: np.ndarray, masks: np.ndarray, weights: np.ndarray, missing: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Fit half-differences y, (pairs, m), by Σ ±A_j / 2 with Σ A_j = 0; A and standard errors, (pairs, d) each.
 
     Only subsets of sizes of which some are missing, as a share of all, make it uncertain.
     """
-    signs = float64(masks) - 0.5
-    lower = torch.linalg.cholesky((signs * weights[:, None]).T @ signs)
-    free = torch.cholesky_solve((signs * weights[:, None]).T, lower)  # (d, m): A as a function of y, but for the sum
-    slope = torch.cholesky_solve(torch.ones(len(free), 1, dtype=free.dtype), lower)
-    free = free - slope * (free.sum(dim=0) / slope.sum())
+    signs = masks - 0.5
+    factor = cho_factor((signs * weights[:, None]).T @ signs)
+    free = cho_solve(factor, (signs * weights[:, None]).T)  # (d, m): A as a function of y, but for the sum
+    slope = cho_solve(factor, np.ones((len(free), 1)))
+    free = free - slope * (free.sum(axis=0) / slope.sum())
     values = y @ free.T
-    return values, ((missing * (y - values @ signs.T) ** 2) @ (free.T**2)).sqrt()
+    return values, np.sqrt((missing * (y - values @ signs.T) ** 2) @ (free.T**2))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
-from torch import Tensor
 from tqdm.auto import tqdm
 
+from insdel.arrays import Points, to_numpy
 from insdel.attribution.coalitions import Group, coalition_values
-from insdel.errors import UserError
-from insdel.evaluate import BatchModel, Model, Pairs, Points, as_array, chunk_rows, progress_off, to_tensor
+from insdel.errors import UserError, require
+from insdel.evaluate import BatchModel, Model, Pairs, as_array, chunk_rows, progress_off
 from insdel.seeds import Seed, generators, pair_seeds
 
 BLOCK = 2**22  # entries of a block of masks
@@ -25,7 +24,7 @@ def lime(
     seed: Seed = 0,
     chunk: int | None = None,
     progress: bool | None = False,
-) -> Tensor:
+) -> np.ndarray:
     """Minus the coefficients of a weighted Lasso on random hybrids of x and x′  [section 5, appendix].
 
     The estimator of captum's Lime with its defaults, the hybrids of all pairs evaluated together:
@@ -35,54 +34,52 @@ def lime(
     """
     if samples < 2 or alpha < 0 or width <= 0:
         raise UserError(f"lime needs samples ≥ 2, alpha ≥ 0 and width > 0; found {samples}, {alpha} and {width}.")
-    draws, result = generators(seed, len(pairs)), torch.zeros(len(pairs), pairs.n, dtype=torch.float64)
-    blocks = torch.arange(len(pairs)).split(max(1, BLOCK // (samples * pairs.n)))
+    draws, result = generators(seed, len(pairs)), np.zeros((len(pairs), pairs.n))
+    size = max(1, BLOCK // (samples * pairs.n))
+    blocks = np.split(np.arange(len(pairs)), range(size, len(pairs), size))
     for index in tqdm(blocks, unit=" blocks", delay=2, disable=progress_off(progress)):
-        keys = np.stack([draws[p].random((samples, pairs.n), dtype=np.float32) for p in index.tolist()])
-        result[index] = lime_fit(f, pairs, index, torch.from_numpy(keys < 0.5), alpha, width, chunk)
+        keys = np.stack([draws[p].random((samples, pairs.n), dtype=np.float32) for p in index])
+        result[index] = lime_fit(f, pairs, index, keys < 0.5, alpha, width, chunk)
     return result
 
 
 def lime_fit(
-    f: Model, pairs: Pairs, index: Tensor, keep: Tensor, alpha: float, width: float, chunk: int | None = None
-) -> Tensor:
+    f: Model, pairs: Pairs, index: np.ndarray, keep: np.ndarray, alpha: float, width: float, chunk: int | None = None
+) -> np.ndarray:
     """A for the pairs `index` from given hybrids; keep (k, samples, n) says what stays as in x."""
-    from sklearn.linear_model import Lasso
-
+    lasso = require("sklearn.linear_model", "lime").Lasso
     choice = pairs.some(index)
-    group = Group(choice, index, torch.arange(pairs.n).expand(len(index), -1))
+    group = Group(choice, index, np.broadcast_to(np.arange(pairs.n), (len(index), pairs.n)))
     values = coalition_values(f, group, ~keep, chunk, False)
-    weights = _similarity(choice, keep, width).cpu().numpy()
+    weights = _similarity(choice, keep, width)
     result = np.empty((len(index), pairs.n))
     # float32, as captum passes its samples on
-    design, target = keep.numpy().astype(np.float32), values.cpu().numpy().astype(np.float32)
+    design, target = keep.astype(np.float32), values.astype(np.float32)
     for k in range(len(index)):
-        model = Lasso(alpha=alpha).fit(design[k], target[k], sample_weight=weights[k])
+        model = lasso(alpha=alpha).fit(design[k], target[k], sample_weight=weights[k])
         result[k] = -model.coef_
-    return torch.from_numpy(result)
+    return result
 
 
-def _similarity(pairs: Pairs, keep: Tensor, width: float) -> Tensor:
+def _similarity(pairs: Pairs, keep: np.ndarray, width: float) -> np.ndarray:
     """exp(−(1 − cos(x, hybrid))² / 2 width²), (pairs, samples).
 
     What is no number (a category, a gap, the mean over a background) counts as 1 where it stays as in x, else 0.
     """
     if pairs.group is not None:
-        keep = keep[:, :, pairs.group.to(keep.device)]
+        keep = keep[:, :, pairs.group]
     shape = (len(pairs), pairs.x.shape[1])
-    x, reference = torch.ones(shape), torch.zeros(shape)
-    if pairs.background is None and isinstance(pairs.x, Tensor) and isinstance(pairs.reference, Tensor):
-        coded = torch.zeros(shape[1], dtype=torch.bool)
-        if pairs.columns is not None:
-            coded = torch.from_numpy(pairs.columns.coded)
-        numbers = ~(coded.to(pairs.device) | torch.isnan(pairs.x.float()) | torch.isnan(pairs.reference.float()))
-        same = torch.where(pairs.by_column().differing(), 0.0, 1.0)
-        x = torch.where(numbers, pairs.x.float(), 1.0)
-        reference = torch.where(numbers, pairs.reference.float(), same)
-    x, reference = x[:, None], reference[:, None]
-    hybrids = torch.where(keep.to(x.device), x, reference)
-    distance = 1 - torch.nn.functional.cosine_similarity(x, hybrids, dim=2)
-    return torch.exp(-(distance**2) / (2 * width**2))
+    x, reference = np.ones(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
+    if pairs.background is None and pairs.numeric:
+        x, reference = (to_numpy(part).astype(np.float32) for part in (pairs.x, pairs.reference))
+        coded = False if pairs.columns is None else pairs.columns.coded
+        strange = coded | np.isnan(x) | np.isnan(reference)
+        reference = np.where(strange, ~pairs.by_column().differing(), reference)
+        x = np.where(strange, 1, x)
+    hybrids = np.where(keep, x[:, None], reference[:, None])
+    lengths = [np.maximum(np.linalg.norm(part, axis=-1), 1e-8) for part in (x[:, None], hybrids)]
+    distance = 1 - (x[:, None] * hybrids).sum(axis=2) / (lengths[0] * lengths[1])
+    return np.exp(-(distance**2) / (2 * width**2))
 
 
 def lime_tabular(
@@ -90,29 +87,29 @@ def lime_tabular(
     pairs: Pairs,
     *,
     background: Points | None = None,
-    binary: Tensor | None = None,
+    binary: np.ndarray | None = None,
     samples: int = 5000,
     seed: Seed = 0,
     chunk: int | None = None,
     progress: bool | None = False,
-) -> Tensor:
+) -> np.ndarray:
     """Minus the coefficients that the `lime` package's tabular explainer finds around x.
 
     It draws points from the distribution of the `background` rows, (m, n), cuts features into
     quartiles (`binary` ones are categories) and regresses f on sharing x's quartile. x′ plays no
     part. Library defaults, except that all features are kept, not the ten largest. Pair i draws by (`seed`, i).
     """
-    from lime.lime_tabular import LimeTabularExplainer
-
     if background is None:
         raise UserError("lime_tabular needs background=..., rows (m, n) that show how the features are distributed.")
     model = BatchModel(f, pairs.template, pairs.columns)
     rows, points = (_rows(part, name) for part, name in ((background, "background"), (pairs.x, "x")))
-    categories = [] if binary is None else torch.nonzero(binary)[:, 0].tolist()
+    categories = [] if binary is None else np.flatnonzero(binary).tolist()
     state = np.random.RandomState(0)
-    explainer = LimeTabularExplainer(rows, mode="regression", categorical_features=categories, random_state=state)
-    result = torch.zeros(len(pairs), pairs.n, dtype=torch.float64)
-    for p, own in enumerate(tqdm(pair_seeds(seed, len(pairs)), unit=" pairs", delay=2, disable=progress_off(progress))):
+    package = require("lime.lime_tabular", "lime_tabular")
+    explainer = package.LimeTabularExplainer(rows, mode="regression", categorical_features=categories, random_state=state)
+    result = np.zeros((len(pairs), pairs.n))
+    seeds = tqdm(pair_seeds(seed, len(pairs)), unit=" pairs", delay=2, disable=progress_off(progress))
+    for p, own in enumerate(seeds):
         state.seed(np.random.SeedSequence(own.tolist()).generate_state(4))
         answer = explainer.explain_instance(
             points[p], lambda z: _predict(model, z, chunk), num_features=pairs.n, num_samples=samples
@@ -124,11 +121,11 @@ def lime_tabular(
 
 def _predict(model: BatchModel, points: np.ndarray, chunk: int | None) -> np.ndarray:
     """f on (m, n) points that the package drew, in chunks, (m,)."""
-    size = chunk_rows(points.shape[1], model.device or torch.device("cpu"), chunk, model.width)
-    return np.concatenate([model(points[k : k + size]).cpu().numpy() for k in range(0, len(points), size)])
+    size = chunk_rows(points.shape[1], "cpu" if model.device is None else model.device.type, chunk, model.width)
+    return np.concatenate([model(points[k : k + size]) for k in range(0, len(points), size)])
 
 
 def _rows(values: Points, name: str) -> np.ndarray:
     """Rows as the float64 array that the package computes with, (m, n)."""
-    rows = to_tensor(as_array(values, name)).cpu().double().numpy()
+    rows = to_numpy(as_array(values, name)).astype(np.float64)
     return rows.reshape(-1, rows.shape[-1])

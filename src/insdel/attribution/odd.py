@@ -17,11 +17,11 @@ others, 2026) has a Gaussian process with a product kernel over all parities and
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
+from scipy.linalg import cho_solve, solve_triangular
 
 from insdel.attribution.coalitions import draw_subsets
 from insdel.evaluate import CHUNK_ELEMENTS
@@ -30,17 +30,17 @@ from insdel.evaluate import CHUNK_ELEMENTS
 STRENGTHS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)  # Σ b_j to begin with
 CHOOSE_FROM = 128  # subsets beyond d that choose among them
 LEARN_FROM = ((64, 4), (256, 2), (512, 1))  # subsets beyond d, and steps taken on them, that the prior is found from
-SPREAD = 1.0  # sd of log b_j among the features of a pair
+SPREAD = 1.0  # sd of log b_j among the features
 ROUGH = 12.0  # Σ b_j of the rough term
 USUAL, USUAL_SPREAD = 3e-3, 2.0  # its usual share, and the sd of the logarithm of it
-CACHED = 2**16  # numbers in covariances that are factorised together
 LARGEST = 2048  # subsets that are fitted: the cost of a factorisation grows with their cube
-JITTER = {torch.float64: 1e-9, torch.float32: 1e-6}  # of the prior variance: what keeps a factorisation from failing
+JITTER = {"d": 1e-9, "f": 1e-6}  # of the prior variance, by precision: what keeps a factorisation from failing
 TRIES = 8  # sizes of it, each 100 times the one before: the last exceeds the variances themselves
 NODES = 32  # of the integral over t that divides parities by their size: exact for d ≤ 32, to rounding beyond
+ADDITIVE = 1e-10  # share of a pair's squared evaluations below which what is not of first order counts as rounding
 
 
-def odd_subsets(d: int, samples: int, seed: int) -> Tensor:
+def odd_subsets(d: int, samples: int, seed: int) -> np.ndarray:
     """One subset of each complementary pair, (m, d), the empty one first; 2m ≤ samples.
 
     Sizes s as often as s (d − s): measured, the middle ones tell most about what single players leave open,
@@ -50,281 +50,252 @@ def odd_subsets(d: int, samples: int, seed: int) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Fit:
-    """What is known about Shapley values after q factorisations, each for r pairs.
-
-    values, variance : (q, d, r)
-    fitness : (q, r) log likelihood of the evaluations, first-order terms and scale integrated out, + a constant
-    """
-
-    values: Tensor
-    variance: Tensor
-    fitness: Tensor
-
-
-@dataclass(frozen=True)
 class Prior:
-    """What q pairs, or groups of pairs, are taken to be like.
+    """What the games of some pairs are taken to be like.
 
-    b : (q, d) how much each feature takes part in interactions
-    rough : (q, 1) variance of the rough term over that of the other one
+    b : (d,) how much each feature takes part in interactions
+    rough : variance of the rough term over that of the other one
     """
 
-    b: Tensor
-    rough: Tensor
+    b: np.ndarray
+    rough: float
 
     @classmethod
-    def alike(cls, strength: Tensor, d: int) -> Prior:
-        """Give all d features the same b, (q,)."""
-        b = strength[:, None]
-        return cls(b.repeat(1, d), torch.full_like(b, USUAL))
-
-    def split(self, size: int) -> list[Prior]:
-        """Cut the q priors into parts of `size`."""
-        return [Prior(*part) for part in zip(self.b.split(size), self.rough.split(size), strict=True)]
+    def alike(cls, strength: float, d: int) -> Prior:
+        """Give all d features the same b; `strength` is their sum."""
+        return cls(np.full(d, strength / d), USUAL)
 
     @property
-    def rough_b(self) -> Tensor:
-        """Strengths of the rough term, (1, d)."""
-        return torch.full_like(self.b[:1], ROUGH / self.b.shape[1])
+    def rough_b(self) -> np.ndarray:
+        """Strengths of the rough term, (d,)."""
+        return np.full_like(self.b, ROUGH / len(self.b))
 
-    def covariance(self, z: Tensor, others: Tensor) -> Tensor:
-        """Prior covariance of g: (m, d), (k, d) → (q, m, k)."""
-        smooth, rough = covariance(self.b, z, others), covariance(self.rough_b, z, others)
-        return smooth.addcmul_(self.rough[:, :, None], rough)
+    def covariance(self, z: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Prior covariance of g: (m, d), (k, d) → (m, k)."""
+        return covariance(self.b, z, others) + self.rough * covariance(self.rough_b, z, others)
 
-    def with_values(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """Prior covariance of g with the Shapley values, (q, m, d), and their prior variance, (q, d)."""
+    def with_values(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Prior covariance of g with the Shapley values, (m, d), and their prior variance, (d,)."""
         (cross, prior), (rough_cross, rough_prior) = (with_values(b, z) for b in (self.b, self.rough_b))
-        return cross + self.rough[:, :, None] * rough_cross, prior + self.rough * rough_prior
+        return cross + self.rough * rough_cross, prior + self.rough * rough_prior
 
 
-def covariance(b: Tensor, z: Tensor, others: Tensor) -> Tensor:
-    """Prior covariance of g, as a share of its variance: (q, d), (m, d), (k, d) → (q, m, k)."""
-    inner = (z * b[:, None]) @ others.T  # in place from here on: these are the largest arrays there are
-    return inner.sinh_().div_(torch.sinh(b.sum(dim=1))[:, None, None])
+def covariance(b: np.ndarray, z: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Prior covariance of g, as a share of its variance: (d,), (m, d), (k, d) → (m, k)."""
+    inner = (z * b) @ others.T  # in place from here on: these are the largest arrays there are
+    np.sinh(inner, out=inner)
+    inner /= np.sinh(b.sum())
+    return inner
 
 
-def with_values(b: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
-    """Prior covariance of g with the Shapley values, (q, m, d), and their prior variance, (q, d).
+def with_values(b: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Prior covariance of g with the Shapley values, (m, d), and their prior variance, (d,).
 
     A parity of k players gives each of them 1 / k = ∫ tᵏ⁻¹ dt of it, so both are integrals of products over
     players: 1 / k, and 1 / k² = ∫ tᵏ⁻¹ (−log t) dt, by Gauss and Legendre.
     """
     t, weights, log_weights = quadrature()
-    rho = torch.tanh(b)
-    r = rho[:, :, None] * t  # (q, d, nodes)
-    scale = torch.log1p(-(r**2)).sum(dim=1) / 2 - torch.log1p(-(rho**2)).sum(dim=1, keepdim=True) / 2
-    size = (scale - torch.log(torch.sinh(b.sum(dim=1, keepdim=True)))).exp()[:, None]
-    exponent = torch.atanh(r)
+    rho = np.tanh(b)
+    r = rho[:, None] * t  # (d, nodes)
+    scale = np.log1p(-(r**2)).sum(axis=0) / 2 - np.log1p(-(rho**2)).sum() / 2
+    size = np.exp(scale - np.log(np.sinh(b.sum())))
+    exponent = np.arctanh(r)
 
-    def integrals(z: Tensor, weights: Tensor) -> Tensor:
+    def integrals(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
         inner, share = z @ exponent, weights / (1 - r**2)
-        even, odd = torch.cosh(inner) * size, torch.sinh(inner) * size
-        return 2 * rho[:, None] * (z * (even @ share.mT) - odd @ (share * r).mT)
+        even, odd = np.cosh(inner) * size, np.sinh(inner) * size
+        return 2 * rho * (z * (even @ share.T) - odd @ (share * r).T)
 
-    nobody = torch.ones(1, z.shape[1], dtype=z.dtype, device=z.device)
-    return -integrals(z, weights), 2 * integrals(nobody, log_weights)[:, 0]
+    return -integrals(z, weights), 2 * integrals(np.ones((1, len(b))), log_weights)[0]
 
 
-def quadrature() -> tuple[Tensor, Tensor, Tensor]:
+def quadrature() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nodes t in (0, 1) and the weights of ∫ p(t) dt and of ∫ p(t) (−log t) dt."""
     x, weights = np.polynomial.legendre.leggauss(NODES)
     n = np.arange(1, NODES)
     moments = np.concatenate([[1.0], (-1.0) ** n * (2 * n + 1) / (n * (n + 1))])  # −log t by Legendre polynomials
     log_weights = weights / 2 * (np.polynomial.legendre.legvander(x, NODES - 1) @ moments)
-    return torch.from_numpy((x + 1) / 2), torch.from_numpy(weights / 2), torch.from_numpy(log_weights)
+    return (x + 1) / 2, weights / 2, log_weights
 
 
 @dataclass(frozen=True)
 class Whitened:
     """Evaluations y and first-order terms z after division by the Cholesky factor L of their covariance.
 
-    lower : (q, m, m)
-    z : (q, m, d) and its own factor `lower_z`, (q, d, d)
-    slope : (q, d, r), the fitted first-order terms
-    rest : (q, m, r), y without them
+    lower : (m, m)
+    z : (m, d) and its own factor `lower_z`, (d, d)
+    slope : (d, pairs), the fitted first-order terms
+    rest : (m, pairs), y without them
     """
 
-    lower: Tensor
-    z: Tensor
-    lower_z: Tensor
-    slope: Tensor
-    rest: Tensor
+    lower: np.ndarray
+    z: np.ndarray
+    lower_z: np.ndarray
+    slope: np.ndarray
+    rest: np.ndarray
 
     @classmethod
-    def of(cls, prior: Prior, y: Tensor, z: Tensor) -> Whitened:
-        """Factorise q covariances for evaluations y, (q, m, r), of subsets z, (m, d)."""
-        lower = factor(prior.covariance(z, z))
-        both = torch.linalg.solve_triangular(lower, torch.cat([y, z.expand(len(lower), -1, -1)], dim=2), upper=False)
-        y, z = both.split([y.shape[2], z.shape[1]], dim=2)
-        lower_z = factor(z.mT @ z)
-        slope = torch.cholesky_solve(z.mT @ y, lower_z)
+    def of(cls, covariance: np.ndarray, y: np.ndarray, z: np.ndarray) -> Whitened:
+        """Factorise the covariance, (m, m), of evaluations y, (m, pairs), of the subsets z, (m, d)."""
+        lower = factor(covariance)
+        y, z = (solve_triangular(lower, part, lower=True, check_finite=False) for part in (y, z))
+        lower_z = factor(z.T @ z)
+        slope = cho_solve((lower_z, True), z.T @ y, check_finite=False)
         return cls(lower, z, lower_z, slope, y - z @ slope)
 
     @property
-    def scale(self) -> Tensor:
-        """Prior variance of g that the evaluations speak for, (q, r)."""
-        return (self.rest**2).sum(dim=1).clamp(min=torch.finfo(self.rest.dtype).tiny) / self.free
+    def scale(self) -> np.ndarray:
+        """Prior variance of g that the evaluations speak for, (pairs,)."""
+        return np.maximum((self.rest**2).sum(axis=0), np.finfo(self.rest.dtype).tiny) / self.free
 
     @property
     def free(self) -> int:
         """Evaluations beyond the d that the first-order terms take."""
-        return self.z.shape[1] - self.z.shape[2]
+        return self.z.shape[0] - self.z.shape[1]
 
-    def fitness(self) -> Tensor:
-        """Restricted log likelihood, (q, r), but for a constant."""
-        roots = [lower.diagonal(dim1=1, dim2=2).log().sum(dim=1) for lower in (self.lower, self.lower_z)]
-        return -(roots[0] + roots[1])[:, None] - self.free / 2 * self.scale.log()
+    def fitness(self) -> np.ndarray:
+        """Log likelihood of the evaluations, (pairs,), first-order terms and scale integrated out, + a constant."""
+        roots = sum(float(np.log(lower.diagonal()).sum()) for lower in (self.lower, self.lower_z))
+        return -roots - self.free / 2 * np.log(self.scale)
 
 
-def factor(matrix: Tensor) -> Tensor:
-    """Cholesky factors of (q, m, m) covariances, with as little jitter as it takes."""
-    jitter = JITTER[matrix.dtype] * matrix.diagonal(dim1=1, dim2=2).mean(dim=1)[:, None]
+def factor(matrix: np.ndarray) -> np.ndarray:
+    """Cholesky factor of a (m, m) covariance, with as little jitter as it takes."""
+    jitter = JITTER[matrix.dtype.char] * matrix.diagonal().mean()
     for _ in range(TRIES):
-        matrix.diagonal(dim1=1, dim2=2).add_(jitter)
-        lower, failed = torch.linalg.cholesky_ex(matrix)
-        if not failed.any():
-            return lower
+        matrix = matrix + jitter * np.eye(len(matrix), dtype=matrix.dtype)
+        with suppress(np.linalg.LinAlgError):
+            lower = np.linalg.cholesky(matrix)
+            if np.isfinite(lower).all():
+                return lower
         jitter = 100 * jitter
-    finite = "finite" if torch.isfinite(matrix).all() else "not all finite"
+    finite = "finite" if np.isfinite(matrix).all() else "not all finite"
     raise RuntimeError(
-        f"{int((failed != 0).sum())} of {len(matrix)} covariances of {matrix.shape[1]} subsets could not be factorised "
-        f"with {TRIES} sizes of jitter; their numbers are {finite}. Rescale f, or choose another number of samples."
+        f"the covariance of {len(matrix)} subsets could not be factorised with {TRIES} sizes of jitter; its numbers "
+        f"are {finite}. Rescale f, or choose another number of samples."
     )
 
 
-def fit(prior: Prior, y: Tensor, z: Tensor) -> Fit:
-    """Shapley values under q priors from the evaluations y, (q, m, r), of the subsets z, (m, d)."""
-    white = Whitened.of(prior, y, z)
+def fit(prior: Prior, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Shapley values and their variances, (pairs, d) each, from evaluations y, (m, pairs), of subsets z, (m, d)."""
+    white = Whitened.of(prior.covariance(z, z), y, z)
     cross, before = prior.with_values(z)
-    cross = torch.linalg.solve_triangular(white.lower, cross, upper=False)
-    values = cross.mT @ white.rest - 2 * white.slope
+    cross = solve_triangular(white.lower, cross, lower=True, check_finite=False)
+    values = cross.T @ white.rest - 2 * white.slope
     # what the unknown slopes add: the values move by −2 − (K⁻¹ cross)ᵀ z with each of them
-    moved = -2 * torch.eye(z.shape[1], dtype=z.dtype) - white.z.mT @ cross
-    open_ended = torch.linalg.solve_triangular(white.lower_z, moved, upper=False)
-    variance = before - (cross**2).sum(dim=1) + (open_ended**2).sum(dim=1)
+    moved = -2 * np.eye(z.shape[1]) - white.z.T @ cross
+    open_ended = solve_triangular(white.lower_z, moved, lower=True, check_finite=False)
+    variance = before - (cross**2).sum(axis=0) + (open_ended**2).sum(axis=0)
     heavier = white.free / max(white.free - 2, 1)  # Student's tails: the scale is estimated, too
-    return Fit(values, heavier * variance.clamp(min=0)[:, :, None] * white.scale[:, None], white.fitness())
+    return values.T, heavier * white.scale[:, None] * np.maximum(variance, 0)
 
 
-def pulls(prior: Prior, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
-    """How evaluations y, (q, m, 1), pull at log b and log rough: upwards and downwards, (q, d + 1) each.
+def pulls(prior: Prior, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How evaluations y, (m, pairs), pull at log b and log rough: upwards and downwards, (d + 1,) each.
 
-    The derivative of the fitness is half of what is left over. Either is a sum of weights over couples of subsets,
-    times the derivative of their covariance: how alike they are in y, and how alike they are expected to be.
+    The derivative of the fitness, summed over pairs, is half of what is left over. Either is a sum of weights over
+    couples of subsets, times the derivative of their covariance: how alike they are in y, and how alike they are
+    expected to be.
     """
-    white = Whitened.of(prior, y, z)
-    inverse = torch.cholesky_inverse(white.lower)
+    smooth, rough = covariance(prior.b, z, z), prior.rough * covariance(prior.rough_b, z, z)
+    white = Whitened.of(smooth + rough, y, z)
+    inverse = cho_solve((white.lower, True), np.eye(len(z), dtype=z.dtype), check_finite=False)
     projected = inverse @ z
-    inverse = inverse - projected @ torch.cholesky_solve(projected.mT, white.lower_z)
-    pull = inverse @ y / white.scale[:, None].sqrt()
-    slope = torch.cosh((z * prior.b[:, None]) @ z.T) / torch.sinh(prior.b.sum(dim=1))[:, None, None]
-    rough = prior.rough[:, :, None] * covariance(prior.rough_b, z, z)
-    relative = prior.b / torch.tanh(prior.b.sum(dim=1, keepdim=True))  # the covariance is one of shares
+    inverse -= projected @ cho_solve((white.lower_z, True), projected.T, check_finite=False)
+    pull = inverse @ (y / np.sqrt(white.scale))
+    whole = prior.b.sum()
+    slope = np.sqrt(smooth**2 + 1 / np.sinh(whole) ** 2)  # cosh / sinh, as the covariance is one of shares
+    relative = prior.b / np.tanh(whole)
 
-    def directions(weight: Tensor) -> Tensor:
-        last = (weight * rough).sum(dim=(1, 2))[:, None]
-        return torch.cat([prior.b * (((weight * slope) @ z) * z).sum(dim=1) + relative * last, last], dim=1)
+    def directions(weight: np.ndarray) -> np.ndarray:
+        last = (weight * rough).sum()
+        return np.append(prior.b * (((weight * slope) @ z) * z).sum(axis=0) + relative * last, last)
 
-    return directions(pull @ pull.mT), directions(inverse)
+    return directions(pull @ pull.T), y.shape[1] * directions(inverse)
 
 
-def learn(prior: Prior, y: Tensor, z: Tensor) -> Prior:
-    """Improve the priors of q pairs by their evaluations y, (q, m), of subsets z, (m, d): first by a few of them.
+def learn(y: np.ndarray, z: np.ndarray) -> Prior:
+    """Find the prior of pairs by their evaluations y, (m, pairs), of subsets z, (m, d): first by a few of them.
 
-    In single precision: a prior need not be sharp, and measured errors are the same to three digits in half the time.
+    Pairs without interactions say nothing about it. In single precision: a prior need not be sharp, and measured
+    errors are the same to three digits in half the time.
     """
-    y, z, single = y.float(), z.float(), Prior(prior.b.float(), prior.rough.float())
+    m, d = z.shape
+    few = min(m, d + CHOOSE_FROM)
+    fits = [(prior, Whitened.of(prior.covariance(z[:few], z[:few]), y[:few], z[:few])) for prior in _choices(d)]
+    interacting = fits[0][1].scale > ADDITIVE * (y**2).mean(axis=0)
+    if not interacting.any():
+        return fits[0][0]
+    prior, _ = max(fits, key=lambda found: found[1].fitness()[interacting].sum())
+    y, z = y[:, interacting].astype(np.float32), z.astype(np.float32)
+    prior = Prior(prior.b.astype(np.float32), prior.rough)
     for more, steps in LEARN_FROM:
-        single = climb(single, y[:, : z.shape[1] + more], z[: z.shape[1] + more], steps)
-    return Prior(single.b.double(), single.rough.double())
+        prior = climb(prior, y[: d + more], z[: d + more], steps)
+    return Prior(prior.b.astype(np.float64), float(prior.rough))
 
 
-def climb(prior: Prior, y: Tensor, z: Tensor, steps: int) -> Prior:
-    """Take some steps up the fitness of evaluations y, (q, m).
+def _choices(d: int) -> list[Prior]:
+    return [Prior.alike(strength, d) for strength in STRENGTHS]
 
-    log b of a pair's features are drawn together, log rough to what is usual. A step is the gradient over
+
+def climb(prior: Prior, y: np.ndarray, z: np.ndarray, steps: int) -> Prior:
+    """Take some steps up the fitness of evaluations y, (m, pairs).
+
+    log b of the features are drawn together, log rough to what is usual. A step is the gradient over
     a quarter of the downward pull, which is about the curvature.
     """
-    logs = torch.cat([prior.b, prior.rough], dim=1).log()
-    tight = torch.full_like(logs[0], SPREAD**-2)
-    tight[-1] = USUAL_SPREAD**-2
+    logs = np.log(np.append(prior.b, np.asarray(prior.rough, dtype=prior.b.dtype)))
+    tight = np.append(np.full_like(prior.b, SPREAD**-2), np.asarray(USUAL_SPREAD**-2, dtype=prior.b.dtype))
     lowest, highest = np.log(1e-3 / z.shape[1]), np.log(min(1.5, 80 / z.shape[1]))  # sinh 80 is still a number
     for _ in range(steps):
-        up, down = pulls(prior, y[:, :, None], z)
-        gain = (up - down) / 2 - tight * _apart(logs)
-        logs = logs + (gain / (down / 4 + tight)).clamp(-1.5, 1.5)
-        logs = logs.clamp(min=lowest, max=highest)
-        prior = Prior(logs[:, :-1].exp(), logs[:, -1:].exp())
+        up, down = pulls(prior, y, z)
+        apart = np.append(logs[:-1] - logs[:-1].mean(), logs[-1:] - np.log(USUAL))
+        gain = (up - down) / 2 - tight * apart
+        logs = logs + np.clip(gain / (down / 4 + tight), -1.5, 1.5)
+        logs = np.clip(logs, lowest, highest).astype(prior.b.dtype)
+        prior = Prior(np.exp(logs[:-1]), float(np.exp(logs[-1])))
     return prior
-
-
-def _apart(logs: Tensor) -> Tensor:
-    """Differences of log b from their mean, and of log rough from the usual, (q, d + 1)."""
-    center = logs[:, :-1].mean(dim=1, keepdim=True)
-    return torch.cat([logs[:, :-1] - center, logs[:, -1:] - np.log(USUAL)], dim=1)
 
 
 @dataclass(frozen=True)
 class Odd:
     """The regression for pairs that share their subsets.
 
-    y : (pairs, m) half-differences (f(S) − f(Sᶜ)) / 2 in units of their largest, `unit`, (pairs, 1)
+    y : (m, pairs) half-differences (f(S) − f(Sᶜ)) / 2 in units of their largest, `unit`, (pairs,)
     z : (m, d) the subsets as ±1, the empty one first: its y fixes the sum of the values
-    prior : of each pair
     """
 
-    y: Tensor
-    unit: Tensor
-    z: Tensor
+    y: np.ndarray
+    unit: np.ndarray
+    z: np.ndarray
     prior: Prior
 
     @classmethod
-    def fit(cls, y: Tensor, masks: Tensor) -> Odd:
-        """Find the priors for half-differences y, (pairs, m), of subsets, (m, d)."""
-        z, unit = as_signs(masks), y.abs().amax(dim=1, keepdim=True).clamp(min=torch.finfo(y.dtype).tiny)
-        y = y / unit
-        parts = zip(Prior.alike(best_strength(y, z), z.shape[1]).split(_block(z)), y.split(_block(z)), strict=True)
-        found = [learn(*part, z) for part in parts]
-        return cls(y, unit, z, Prior(torch.cat([p.b for p in found]), torch.cat([p.rough for p in found])))
+    def fit(cls, y: np.ndarray, masks: np.ndarray) -> Odd:
+        """Find the prior for half-differences y, (pairs, m), of subsets, (m, d)."""
+        z, unit = as_signs(masks), np.maximum(np.abs(y).max(axis=1), np.finfo(y.dtype).tiny)
+        scaled = (y / unit[:, None]).T
+        return cls(scaled, unit, z, learn(scaled, z))
 
-    def values_and_errors(self) -> tuple[Tensor, Tensor]:
+    def values_and_errors(self) -> tuple[np.ndarray, np.ndarray]:
         """Shapley values and their standard errors, (pairs, d) each."""
-        blocks = zip(self.prior.split(_block(self.z)), self.y[:, :, None].split(_block(self.z)), strict=True)
-        parts = [fit(*block, self.z) for block in blocks]
-        values, variance = (
-            torch.cat([getattr(part, name)[:, :, 0] for part in parts]) for name in ("values", "variance")
-        )
-        left = -2 * self.y[:, :1] - values.sum(dim=1, keepdim=True)  # what the jitter took away
+        values, variance = fit(self.prior, self.y, self.z)
+        left = -2 * self.y[0] - values.sum(axis=1)  # what the jitter took away
         m, d = self.z.shape
         learned = 1 + d / max(1, min(m - d, LEARN_FROM[-1][0]))  # d numbers were found from the same evaluations
-        return self.unit * (values + left / d), self.unit * (learned * variance).sqrt()
+        unit = self.unit[:, None]
+        return unit * (values + left[:, None] / d), unit * np.sqrt(learned * variance)
 
-    def predict(self, masks: Tensor) -> Tensor:
+    def predict(self, masks: np.ndarray) -> np.ndarray:
         """Half-differences of other subsets, (pairs, k)."""
-        result, others = [], as_signs(masks).split(max(1, CHUNK_ELEMENTS // (2 * len(self.z))))
-        for prior, y in zip(self.prior.split(1), self.y, strict=True):
-            white = Whitened.of(prior, y[None, :, None], self.z)
-            pull = torch.linalg.solve_triangular(white.lower.mT, white.rest, upper=True)[0]
-            parts = [prior.covariance(z, self.z)[0] @ pull + z @ white.slope[0] for z in others]
-            result.append(torch.cat(parts)[:, 0])
-        return self.unit * torch.stack(result)
+        white = Whitened.of(self.prior.covariance(self.z, self.z), self.y, self.z)
+        pull = solve_triangular(white.lower, white.rest, lower=True, trans=1, check_finite=False)
+        others, size = as_signs(masks), max(1, CHUNK_ELEMENTS // (2 * len(self.z)))
+        blocks = (others[k : k + size] for k in range(0, len(others), size))
+        parts = [self.prior.covariance(z, self.z) @ pull + z @ white.slope for z in blocks]
+        return self.unit[:, None] * np.vstack(parts).T
 
 
-def _block(z: Tensor) -> int:
-    """Tell of how many pairs the covariances fit in the processor's cache together."""
-    return max(1, CACHED // len(z) ** 2)
-
-
-def as_signs(masks: Tensor) -> Tensor:
+def as_signs(masks: np.ndarray) -> np.ndarray:
     """Write subsets as z: −1 where a player is in, else 1."""
-    return 1 - 2 * masks.to(torch.float64)
-
-
-def best_strength(y: Tensor, z: Tensor) -> Tensor:
-    """The b, (pairs,), that suits the evaluations y, (pairs, m), best if all features of a pair have the same."""
-    m, d = z.shape
-    few, choices = min(m, d + CHOOSE_FROM), torch.tensor(STRENGTHS, dtype=z.dtype) / d
-    fitness = [Whitened.of(Prior.alike(b[None], d), y.T[None, :few], z[:few]).fitness()[0] for b in choices]
-    return choices[torch.stack(fitness).argmax(dim=0)]
+    return 1 - 2 * masks.astype(np.float64)

@@ -69,7 +69,7 @@ class Attributions:
         if values.ndim == 2:
             place = self._rows(rows, len(pairs), label)
             values, base = values[place], None if base is None else np.broadcast_to(base, len(self.values))[place]
-        summed = values if values.shape[-1] == players else _by_player(pairs, values)
+        summed = values if values.shape[-1] == players else pairs.by_player(values)
         return replace(self, values=np.broadcast_to(summed, (len(pairs), players)), base=base, index=None)
 
     def _rows(self, rows: pd.Index, count: int, label: str) -> Any:
@@ -82,13 +82,6 @@ class Attributions:
         if not counted and self.index is not None and not isinstance(rows, pd.RangeIndex):
             raise UserError(f"{label} must have the rows of x, by their index; {self.index[:3].tolist()}… are others.")
         return slice(None)
-
-
-def _by_player(pairs: Pairs, values: np.ndarray) -> np.ndarray:
-    assert pairs.group is not None
-    result = np.zeros((*values.shape[:-1], pairs.n))
-    np.add.at(result.T, pairs.group.numpy(), values.T)
-    return result
 
 
 def attributions(values: Any, sign: str | None = None, ranking: str = "signed") -> Attributions:

@@ -6,13 +6,14 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from insdel.errors import UserError, UserTypeError, whole
+from insdel.arrays import is_tensor, to_numpy
+from insdel.errors import UserError, UserTypeError, require, whole
 from insdel.evaluate import aligned, feature_names
 
 
@@ -22,12 +23,21 @@ class Method:
 
     title : its name in tables and figures
     needs_gradient : whether f must be differentiable by torch
-    run : (f, pairs, **options) → (pairs, n)
+    where : module and function in this package, such as "orders.random": (f, pairs, **options) → (pairs, n)
     """
 
     title: str
     needs_gradient: bool
-    run: Callable[..., Tensor]
+    where: str
+
+    @cached_property
+    def run(self) -> Callable[..., Any]:
+        """The function; torch is imported for those that differentiate only."""
+        module, name = self.where.split(".")
+        if self.needs_gradient:
+            require("torch", f"{self.title} differentiates f and")
+        function: Callable[..., Any] = getattr(import_module(f"insdel.attribution.{module}"), name)
+        return function
 
     @property
     def by_column(self) -> bool:
@@ -84,11 +94,11 @@ def resolve(options: Mapping[str, Any], x: Any, n: int) -> dict[str, Any]:
     return choice
 
 
-def feature_mask(chosen: Any, x: Any, n: int) -> Tensor:
+def feature_mask(chosen: Any, x: Any, n: int) -> np.ndarray:
     """Return features given by index, by name (if x is a data frame) or by a mask as (n,) booleans."""
-    values = np.asarray(chosen.cpu() if isinstance(chosen, Tensor) else list(chosen))
+    values = to_numpy(chosen) if is_tensor(chosen) else np.asarray(list(chosen))
     if values.dtype == bool and values.shape == (n,):
-        return torch.from_numpy(values)
+        return values
     names = [str(name) for name in getattr(x, "columns", [])]
     if values.dtype.kind in "UO" and len(values):
         unknown = [str(v) for v in values if str(v) not in names]
@@ -97,7 +107,7 @@ def feature_mask(chosen: Any, x: Any, n: int) -> Tensor:
         values = np.array([names.index(str(v)) for v in values])
     if len(values) and (values.dtype.kind not in "iu" or values.min() < -n or values.max() >= n):
         raise UserError(f"binary must hold indices below n = {n}, or be a mask of {n} booleans; found {list(values)}.")
-    mask = torch.zeros(n, dtype=torch.bool)
+    mask = np.zeros(n, dtype=bool)
     mask[values.astype(np.int64)] = True
     return mask
 

@@ -19,10 +19,11 @@ from torch import Tensor
 from tqdm import tqdm
 
 from insdel import chance
+from insdel.arrays import float64, to_tensor
 from insdel.attribution import explain
 from insdel.comparison import EXACT, PAPER_METHODS, Plan
 from insdel.curves import order
-from insdel.evaluate import Model, Pairs, float64, progress_off, to_tensor
+from insdel.evaluate import Model, Pairs, progress_off
 from insdel.identity import identity
 from insdel.lattice import LATTICE_MODES, MAX_FEATURES, Lattice, lattices, subset_sizes
 from insdel.store import Store
@@ -165,7 +166,7 @@ def interactions(lattice: Lattice) -> dict[str, float]:
     """
     values, d = float64(to_tensor(lattice.values)).cpu(), lattice.d
     share = np.append(spectrum(values), np.zeros(3))
-    size, delta = subset_sizes(d), to_tensor(lattice.dividends()).cpu().abs()
+    size, delta = to_tensor(subset_sizes(d)), to_tensor(lattice.dividends()).cpu().abs()
     single, several = float(delta[size == 1].sum()), float(delta[size > 1].sum())
     whole = single + several
     return {
@@ -186,7 +187,7 @@ def spectrum(values: Tensor) -> np.ndarray:
     for k in range(d):
         halves = waves.view(-1, 2, 2**k)
         halves[:, 0], halves[:, 1] = halves[:, 0] + halves[:, 1], halves[:, 0] - halves[:, 1]
-    power = torch.zeros(d + 1, dtype=torch.float64).index_add_(0, subset_sizes(d), waves**2)
+    power = torch.zeros(d + 1, dtype=torch.float64).index_add_(0, to_tensor(subset_sizes(d)), waves**2)
     power[0] = 0.0
     return (power / power.sum()).numpy()
 
@@ -201,7 +202,7 @@ def turned(values: Tensor) -> float:
     if d < 2:
         return 0.0
     weights = torch.tensor([factorial(s) * factorial(d - 2 - s) / factorial(d - 1) for s in range(d - 1)])
-    weight, cube = weights.double()[subset_sizes(d - 2)], values.reshape((2,) * d)
+    weight, cube = weights.double()[to_tensor(subset_sizes(d - 2))], values.reshape((2,) * d)
     against = total = 0.0
     for j in range(d):
         for k in range(j):

@@ -114,7 +114,7 @@ def study(
     together), and bend (see `bend`). Pairs that differ in more than `plan.largest` features have no rows
     """
     plan = plan or Plan()
-    mask = feature_mask(binary, x, x.shape[1]).numpy()
+    mask = feature_mask(binary, x, x.shape[1])
     remaining = np.flatnonzero((x != reference).sum(axis=1) <= plan.largest)
     if not len(remaining):
         raise UserError(f"no pair differs in {plan.largest} features or fewer. Raise largest, or choose other pairs.")
@@ -200,7 +200,7 @@ def line(
     f and g, (pairs, k) each
     """
     t = np.asarray(times, dtype=x.dtype)
-    mask = feature_mask(binary, x, x.shape[1]).numpy()
+    mask = feature_mask(binary, x, x.shape[1])
     moved = x[:, None] + t[:, None] * (reference - x)[:, None]
     corners = [np.where(mask, end[:, None], moved).reshape(-1, x.shape[1]) for end in (x, reference)]
     shared = zip(lattices(f, *corners, progress=False), np.tile(t, len(x)), strict=True)
@@ -211,7 +211,7 @@ def line(
 
 def _interpolated(lattice: Lattice, t: float) -> float:
     """Mean of a lattice whose players are independently those of x′ with probability t."""
-    size = subset_sizes(lattice.d).numpy()
+    size = subset_sizes(lattice.d)
     chance = t**size * (1 - t) ** (lattice.d - size)
     return float((np.asarray(lattice.values) * chance).sum())
 

@@ -122,7 +122,7 @@ def pixel_walk(
     shaped = lambda z: f(z.reshape(-1, 3, height, width))  # noqa: E731
     values = hybrid_values(shaped, pairs, len(counts), select, batch_size(image.device, batch), progress)
     changed = counts.cpu().numpy()
-    return pd.DataFrame({"changed": changed, "fraction": changed / n, "value": torch.cat(list(values)).cpu().numpy()})
+    return pd.DataFrame({"changed": changed, "fraction": changed / n, "value": np.concatenate(list(values))})
 
 
 def frames(
