@@ -78,8 +78,19 @@ class Beam:
     def best_of_each(self) -> Beam:
         """Of walks to the same subset, with and without the unchanged features, keep the one with the largest area."""
         largest_first = self.take(np.argsort(-self.total, kind="stable"))
-        keys = np.column_stack([np.packbits(largest_first.masks, axis=1), largest_first.linger >= 0])
-        return largest_first.take(np.sort(np.unique(keys, axis=0, return_index=True)[1]))
+        keys = row_numbers(np.column_stack([largest_first.masks, largest_first.linger >= 0]))
+        return largest_first.take(np.sort(np.unique(keys, return_index=True)[1]))
+
+
+def row_numbers(masks: np.ndarray) -> np.ndarray:
+    """A number for each of (m, d) booleans that equal rows have in common, (m,): far faster than `unique` of rows."""
+    packed = np.packbits(masks, axis=1)
+    words = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
+    result = np.zeros(len(masks), dtype=np.int64)
+    for word in words.T:
+        _, number = np.unique(word, return_inverse=True)
+        _, result = np.unique(result * len(masks) + number, return_inverse=True)
+    return result
 
 
 class Search:
@@ -95,10 +106,11 @@ class Search:
     def scores(self, masks: np.ndarray) -> np.ndarray:
         """What each subset, (m, d), adds to the area, (m,); the reverse order visits the complements."""
         asked = np.concatenate([masks, ~masks]) if self.mode == "both" else masks
-        distinct, back = np.unique(asked, axis=0, return_inverse=True)
+        _, first, back = np.unique(row_numbers(asked), return_index=True, return_inverse=True)
+        distinct = asked[first]
         result = coalition_values(self.f, self.group, distinct[None], self.chunk, False)
         self.evaluations += len(distinct)
-        values = result[0][back.reshape(-1)]
+        values = result[0][back]
         if self.mode == "both":
             return values[: len(masks)] - values[len(masks) :]
         return values if self.mode == "insertion" else -values

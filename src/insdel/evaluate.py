@@ -8,6 +8,7 @@ Hybrids are made where the points lie, a GPU included; predictions come back as 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -578,8 +579,14 @@ def progress_bar(total: int, progress: bool | None) -> tqdm:
 
 
 def progress_off(progress: bool | None) -> bool | None:
-    """Translate `progress` for tqdm: None shows a bar on terminals only."""
-    return None if progress is None else not progress
+    """Translate `progress` for tqdm: None shows a bar on terminals and to who works in a notebook, not in logs.
+
+    Notebooks that a program runs, such as papermill, allow no input: they get no bar either.
+    """
+    if progress is not None:
+        return not progress
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return False if getattr(getattr(shell, "kernel", None), "_allow_stdin", False) else None
 
 
 def at_x(f: Model, pairs: Pairs, chunk: int | None = None, changed: bool = False) -> np.ndarray:

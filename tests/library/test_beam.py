@@ -6,7 +6,7 @@ import torch
 from test_attribution_kernel import game
 
 import insdel
-from insdel import beam_order
+from insdel import beam, beam_order
 from insdel.lattice import LATTICE_MODES
 
 WIDE = 10**6
@@ -97,3 +97,13 @@ def test_misuse_is_explained():
         beam_order(f, x, reference, "upwards")
     same = beam_order(f, x, x)
     assert same.abc == 0 and same.exact and list(same.order) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("d", [1, 7, 8, 64, 65, 200])
+def test_equal_subsets_have_a_number_in_common_and_different_ones_have_not(d):
+    rng = np.random.default_rng(d)
+    masks = rng.random((300, d)) < 0.5
+    masks[200:] = masks[:100]
+    masks[0] = masks[1] ^ (np.arange(d) == d - 1)  # the last bit counts, too
+    numbers = beam.row_numbers(masks)
+    assert np.array_equal(numbers[:, None] == numbers, (masks[:, None] == masks).all(axis=2))

@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 
 import insdel
 from insdel import attribution
-from insdel.evaluate import BatchModel, chunk_rows, predict
+from insdel.evaluate import BatchModel, chunk_rows, predict, progress_off
 
 W = np.array([1.0, -2.0, 0.5])
 X = np.random.default_rng(0).normal(size=(4, 3))
@@ -396,3 +396,22 @@ def test_the_kind_of_points_that_worked_is_kept_when_a_later_call_fails():
     with pytest.raises(KeyError, match="my bug"):
         model(X)
     assert kinds == [np.ndarray, np.ndarray]  # no third call, with tensors
+
+
+def test_a_bar_is_shown_to_who_works_in_a_notebook_and_not_in_one_that_a_program_runs():
+    from jupyter_client.manager import start_new_kernel
+
+    manager, client = start_new_kernel(kernel_name="python3")
+    code, shown = "from insdel.evaluate import progress_off; print(progress_off(None))", {}
+    try:
+        for someone in (True, False):
+            client.execute_interactive(
+                code, allow_stdin=someone, timeout=120,
+                output_hook=lambda m, someone=someone: shown.setdefault(someone, m["content"].get("text")),
+                stdin_hook=lambda m: None,
+            )  # fmt: skip
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    assert {someone: text and text.strip() for someone, text in shown.items()} == {True: "False", False: "None"}
+    assert progress_off(True) is False and progress_off(False) is True

@@ -106,7 +106,8 @@ def lime_tabular(
     categories = [] if binary is None else np.flatnonzero(binary).tolist()
     state = np.random.RandomState(0)
     package = require("lime.lime_tabular", "lime_tabular")
-    explainer = package.LimeTabularExplainer(rows, mode="regression", categorical_features=categories, random_state=state)
+    kinds = {"mode": "regression", "categorical_features": categories}
+    explainer = package.LimeTabularExplainer(rows, random_state=state, **kinds)
     result = np.zeros((len(pairs), pairs.n))
     seeds = tqdm(pair_seeds(seed, len(pairs)), unit=" pairs", delay=2, disable=progress_off(progress))
     for p, own in enumerate(seeds):
