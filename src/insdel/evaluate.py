@@ -71,7 +71,7 @@ def as_array(values: Points, name: str, missing: bool = False) -> Array:
 
 def _missing(array: Any) -> Any:
     """Which entries are NaN, or not there at all."""
-    if is_tensor(array) or array.dtype.kind == "f":
+    if is_tensor(array) or array.dtype.kind in "biuf":
         return namespace(array).isnan(array)
     return np.asarray(pd.isna(array))
 
@@ -165,6 +165,9 @@ def _as_storage(x: Any, reference: Any) -> tuple[Any, Any]:
     """Bring both points to one type that cuts neither, and to one device."""
     if not is_tensor(x) and not is_tensor(reference):
         kind = np.result_type(x.dtype, reference.dtype)
+        for part in (x, reference):
+            if kind.kind == "f" and part.dtype.kind in "iu" and (np.abs(part.astype(kind)) > 2**53).any():
+                raise UserError(f"{x.dtype} and {reference.dtype} have no common type for numbers as large as these.")
         return x.astype(kind, copy=False), reference.astype(kind, copy=False)
     torch = loaded_torch()
     points, others = to_tensor(x), to_tensor(reference)
@@ -340,9 +343,11 @@ class Pairs:
 
 def differ(x: Any, reference: Any) -> np.ndarray:
     """Where two arrays of one kind differ, as an array of booleans; NaN equals NaN."""
+    first, second = _missing(x), _missing(reference)
+    if not is_tensor(x) and x.dtype.kind == "O":  # pd.NA cannot be compared
+        x, reference = np.where(first, None, x), np.where(second, None, reference)
     either = x != reference
     if is_tensor(x) or x.dtype.kind in "fO":
-        first, second = _missing(x), _missing(reference)
         either = namespace(x).where(first | second, first ^ second, either)
     return either.cpu().numpy() if is_tensor(either) else either.astype(bool)
 
@@ -409,7 +414,7 @@ def one_per_point(output: Any, m: int) -> Any:
     if tuple(output.shape) not in {(m,), (m, 1)}:
         raise UserError(
             f"f must return one number per point: {m} points gave an output of shape {tuple(output.shape)}. "
-            "Select one output: insdel.output(model, k) for a torch module."
+            "Select one output: insdel.proba(classifier, k) for a classifier, insdel.output(model, k) for a torch module."
         )
     return output.reshape(m)
 
@@ -496,8 +501,10 @@ class BatchModel:
         try:
             values = to_numpy(output)
         except (TypeError, ValueError) as error:
-            kind = type(output).__name__
-            raise UserTypeError(f"f must return m numbers for m points, but returned {kind}.") from error
+            found = f"returned {type(output).__name__}: {error}"
+            raise UserTypeError(
+                f"f must return m numbers for m points, but {found} Of a classifier pass insdel.proba(classifier, k)."
+            ) from error
         if values.dtype.kind == "c":
             raise UserTypeError(f"f must return real numbers, but returned {values.dtype}.")
         values = one_per_point(values, m).astype(np.float64)

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+import shap
 import torch
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestClassifier
@@ -13,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import insdel
+from insdel.errors import UserError
 from insdel.frames import encode
 
 
@@ -307,3 +309,82 @@ def test_many_features_of_a_tree_ensemble_are_graded_in_closed_form():
     assert np.allclose(found["expected"], found["expected_sampled"], atol=0.25 * found["best"].max())
     assert (found["best"] >= found["best_sampled"] - 1e-6).all()  # the search on leaves is no worse than the beam
     assert np.allclose(c.table.query("method == 'expected'")["score"], 0)
+
+
+def test_text_columns_without_gaps_reach_the_model_as_text():
+    """As CatBoost takes them; pandas keeps text in several kinds of arrays."""
+    x, reference = pd.DataFrame({"kind": ["u", "v"], "size": [1.0, 2.0]}), pd.DataFrame({"kind": ["v", "u"], "size": 0.0})
+
+    def f(frame):
+        return frame["kind"].map({"u": 5.0, "v": 1.0}).to_numpy() + frame["size"].to_numpy()
+
+    for dtype in ("str", "object", "string"):
+        changes = insdel.explain("kernel_shap", f, x.astype({"kind": dtype}), reference.astype({"kind": dtype}))
+        assert np.allclose(changes, [[-4, -1], [4, -2]])
+
+
+def test_missing_objects_are_values():
+    x = np.array([["a", pd.NA], ["b", 2.0]], dtype=object)
+    reference = np.array([["b", pd.NA], ["b", pd.NA]], dtype=object)
+
+    def f(z):
+        return (z[:, 0] == "a") * 2.0 + np.array([-1.0 if v is pd.NA else v for v in z[:, 1]])
+
+    assert np.allclose(insdel.explain("kernel_shap", f, x, reference), [[-2, 0], [0, -3]])
+
+
+def test_whole_numbers_that_no_type_holds_are_refused():
+    x, reference = np.array([[2**63 + 1]], dtype=np.uint64), np.array([[-5]], dtype=np.int64)
+    with pytest.raises(UserError, match="uint64 and int64 have no common type for numbers as large"):
+        insdel.explain("kernel_shap", lambda z: z[:, 0].astype(float), x, reference)
+
+
+def explanation(values, base, data=None, names=("a", "b", "c")):
+    return shap.Explanation(values=np.asarray(values), base_values=base, data=data, feature_names=list(names))
+
+
+def test_explanations_of_one_row_belong_to_one_row():
+    weights = np.array([1.0, 2.0, 3.0])
+    x, reference = pd.DataFrame(np.eye(3), columns=list("abc")), pd.DataFrame(np.zeros((1, 3)), columns=list("abc"))
+    one = explanation([1.0, 0.0, 0.0], 0.0, data=np.ones(3))
+    f = lambda z: z.to_numpy() @ weights  # noqa: E731
+    single = insdel.compare(f, x.iloc[[0]], reference, {"mine": one, "best": "best"}, progress=False)
+    assert len(single.table) == 4
+    with pytest.raises(UserError, match="needs a row for each of the 3 pairs; found 1 rows"):
+        insdel.compare(f, x, reference, {"mine": one}, progress=False)
+
+
+def test_interaction_values_are_not_taken_for_classes():
+    symmetric = np.random.default_rng(0).normal(size=(4, 3, 3))
+    symmetric = symmetric + symmetric.transpose(0, 2, 1)
+    given = insdel.attributions(symmetric, sign="shap")
+    for chosen in (None, 1, np.zeros(4, dtype=int)):
+        with pytest.raises(UserError, match="look like interaction values"):
+            given.for_class(chosen)
+
+
+def test_a_list_of_arrays_is_one_for_each_class():
+    """What shap returned for classifiers before version 0.45."""
+    classes = list(np.random.default_rng(0).normal(size=(2, 5, 3)))
+    given = insdel.attributions(classes, sign="shap")
+    assert np.array_equal(given.for_class(1).values, -classes[1])
+    with pytest.raises(UserError, match="class 2 is needed, but these attributions are for 2 outputs"):
+        given.for_class(2)
+
+
+def test_rows_may_have_equal_names_if_they_stand_in_the_same_order():
+    rng = np.random.default_rng(0)
+    index, columns = [7, 7, 1, 1], list("abc")
+    x, reference = (pd.DataFrame(rng.normal(size=(4, 3)), index=index, columns=columns) for _ in range(2))
+    f = lambda z: (z.to_numpy() ** 2).sum(axis=1)  # noqa: E731
+    values = pd.DataFrame(np.asarray(insdel.explain("kernel_shap", f, x, reference)), index=index, columns=columns)
+    mine = {"mine": insdel.attributions(values, sign="change"), "best": "best"}
+    assert np.allclose(insdel.compare(f, x, reference, mine, progress=False).table["score"], 1)
+
+
+def test_classifiers_are_told_about_proba():
+    x = np.random.default_rng(0).normal(size=(2, 3))
+    with pytest.raises(UserError, match=r"shape \(\d+, 2\).*insdel.proba\(classifier, k\)"):
+        insdel.explain("kernel_shap", lambda z: np.ones((len(z), 2)), x, x + 1)
+    with pytest.raises(UserError, match=r"'yes' \(str.*insdel.proba\(classifier, k\)"):
+        insdel.explain("kernel_shap", lambda z: np.array(["yes"] * len(z), dtype=object), x, x + 1)

@@ -42,12 +42,19 @@ class Attributions:
         """Return the values of one class, or of one class for each row, where there are several."""
         if self.values.ndim < 3:
             return self
-        if chosen is None:
+        if chosen is None and not _symmetric(self.values):
             raise UserError(
                 f"these attributions have shape {self.values.shape}, one set for each of several outputs. "
                 "Pass f=insdel.proba(classifier, k), whose k is taken, or select one: values[:, :, k]."
             )
-        rows = np.arange(len(self.values))
+        if _symmetric(self.values):
+            raise UserError(
+                "these look like interaction values, (rows, n, n). Sum them over the last axis to get SHAP values: "
+                "values.sum(axis=2)."
+            )
+        rows, count = np.arange(len(self.values)), self.values.shape[2]
+        if np.max(chosen) >= count:
+            raise UserError(f"class {np.max(chosen)} is needed, but these attributions are for {count} outputs.")
         picked = np.broadcast_to(np.asarray(chosen), rows.shape)
         base = self.base[rows, picked] if self.base is not None and self.base.ndim == 2 else self.base
         return replace(self, values=self.values[rows, :, picked], base=base)
@@ -74,6 +81,8 @@ class Attributions:
 
     def _rows(self, rows: pd.Index, count: int, label: str) -> Any:
         """Which row of the values belongs to each pair."""
+        if self.index is not None and self.index.equals(rows):
+            return slice(None)
         counted = self.index is None or self.index.equals(pd.RangeIndex(len(self.values)))
         if not counted and self.index is not None and self.index.is_unique and set(rows) <= set(self.index):
             return self.index.get_indexer(rows)
@@ -105,7 +114,9 @@ def attributions(values: Any, sign: str | None = None, ranking: str = "signed") 
     names, index, base = None, None, None
     if explanation:
         names = list(values.feature_names) if values.feature_names is not None else None
-        base, values, sign = _base(values.base_values), values.values, sign or "shap"
+        base, one_row = _base(values.base_values), np.ndim(values.values) == 1 or np.ndim(values.data) == 1
+        values, sign = np.asarray(values.values)[None] if one_row else values.values, sign or "shap"
+        base = base[None] if one_row and base is not None else base
     elif isinstance(values, Mapping):
         names, values = list(values), list(values.values())
     elif isinstance(values, pd.Series):
@@ -115,6 +126,8 @@ def attributions(values: Any, sign: str | None = None, ranking: str = "signed") 
     if names is not None and len(set(map(str, names))) != len(names):
         names = None
     array = _numbers(values)
+    if array.ndim == 3 and isinstance(values, list | tuple):  # as older shap has it: an array for each class
+        array = np.moveaxis(array, 0, 2)
     if array.ndim == 0 or array.ndim > 3:
         raise UserError(f"attributions must have shape (pairs, n) or (n,); found {array.shape}.")
     signed = np.abs(array) if ranking == "absolute" else -array if sign == "shap" else array
@@ -128,6 +141,10 @@ def is_explanation(values: Any) -> bool:
 
 def _base(values: Any) -> np.ndarray | None:
     return None if values is None else np.asarray(values, dtype=np.float64)
+
+
+def _symmetric(values: np.ndarray) -> bool:
+    return values.shape[1] == values.shape[2] and np.allclose(values, values.transpose(0, 2, 1))
 
 
 def _numbers(values: Any) -> np.ndarray:
