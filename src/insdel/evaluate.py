@@ -414,7 +414,7 @@ def one_per_point(output: Any, m: int) -> Any:
     if tuple(output.shape) not in {(m,), (m, 1)}:
         raise UserError(
             f"f must return one number per point: {m} points gave an output of shape {tuple(output.shape)}. "
-            "Select one output: insdel.proba(classifier, k) for a classifier, insdel.output(model, k) for a torch module."
+            "Select one: insdel.proba(classifier, k) of a classifier, insdel.output(model, k) of a torch module."
         )
     return output.reshape(m)
 

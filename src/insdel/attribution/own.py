@@ -42,15 +42,15 @@ class Attributions:
         """Return the values of one class, or of one class for each row, where there are several."""
         if self.values.ndim < 3:
             return self
-        if chosen is None and not _symmetric(self.values):
-            raise UserError(
-                f"these attributions have shape {self.values.shape}, one set for each of several outputs. "
-                "Pass f=insdel.proba(classifier, k), whose k is taken, or select one: values[:, :, k]."
-            )
         if _symmetric(self.values):
             raise UserError(
                 "these look like interaction values, (rows, n, n). Sum them over the last axis to get SHAP values: "
                 "values.sum(axis=2)."
+            )
+        if chosen is None:
+            raise UserError(
+                f"these attributions have shape {self.values.shape}, one set for each of several outputs. "
+                "Pass f=insdel.proba(classifier, k), whose k is taken, or select one: values[:, :, k]."
             )
         rows, count = np.arange(len(self.values)), self.values.shape[2]
         if np.max(chosen) >= count:
