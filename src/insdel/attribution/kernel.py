@@ -46,7 +46,9 @@ def kernel_shap(
     By default exact, from 2ᵈ evaluations for d differing features, up to `max_features` of them.
     With `samples`, the paper's 120,000 say, pairs for which 2ᵈ is no more than that are still
     exact; for the others that many subsets, in pairs of complements, are drawn by `seed`, the same
-    for all pairs with equally many differing features. `estimate_shapley` tells their standard errors.
+    for all pairs with equally many differing features. These share what is learned about interactions (see
+    `insdel.attribution.odd`), so an estimate depends on the pairs beside it, within its standard error, which
+    `estimate_shapley` gives.
     """
     if samples is not None:
         return _estimate(f, pairs, samples, seed, chunk, progress)[0]
