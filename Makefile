@@ -5,7 +5,7 @@ JOBS ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup book test test-all bench race paper course pdf serve notebooks lock clean
+.PHONY: help setup book test test-all mutants bench race paper course pdf serve notebooks lock clean
 
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
@@ -31,6 +31,9 @@ test: $(READY)  ## style, types and tests
 
 test-all: $(READY)  ## the same, and every parameter of every chapter at its ends and an odd value (hours)
 	INSDEL_ALL=1 $(MAKE) test
+
+mutants: $(READY)  ## change one operator or number at a time: do the tests notice? (PACKAGE=insdel; an hour)
+	$(BIN)/python tools/mutants.py --package $(or $(PACKAGE),insdel)
 
 bench: $(READY)  ## side by side with shap, shapiq and captum, as ratios
 	$(BIN)/python benchmarks/bench.py

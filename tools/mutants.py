@@ -1,0 +1,197 @@
+"""Do the tests notice? `make mutants` changes one operator, number or call at a time and runs the tests of that room.
+
+A seeded sample of all such changes is drawn; each is made in a copy of the repository, so nothing here is touched.
+A change that no test notices is a hole in the tests, or changes nothing: those that somebody has looked at and found
+to change no result stand in tests/mutants.txt, each with its reason, and are not counted. Results are kept in
+build/mutants, so the same command goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER, EQUIVALENT = ROOT / "build" / "mutants", ROOT / "tests" / "mutants.txt"
+TESTS = {
+    "insdel": ("library", "own"), "insdel_paper": ("paper",), "insdel_book": ("book", "course", "chapters")
+}  # fmt: skip
+SWAPS: dict[type, type] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult, ast.Pow: ast.Mult,
+}  # fmt: skip
+DROPPED = {"abs", "max", "min", "sorted", "clone", "clamp"}  # calls that are replaced by what they are called on
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: where it is, and the line before and after it."""
+
+    path: str
+    start: int
+    stop: int
+    text: str
+    line: int
+    before: str
+    after: str
+
+    @property
+    def key(self) -> str:
+        """What it is called in tests/mutants.txt; it survives that lines move."""
+        return f"{self.path}: {self.before} → {self.after}"
+
+
+def changed(node: ast.AST) -> Iterator[ast.AST]:
+    """What may stand in the place of a node."""
+    match node:
+        case ast.Compare(left, [op], rest) if type(op) in SWAPS:
+            yield ast.Compare(left, [SWAPS[type(op)]()], rest)
+        case ast.BinOp(left, op, right) if type(op) in SWAPS:
+            yield ast.BinOp(left, SWAPS[type(op)](), right)
+        case ast.BoolOp(op, values):
+            yield ast.BoolOp(SWAPS[type(op)](), values)
+        case ast.UnaryOp(ast.Not() | ast.USub(), operand):
+            yield operand
+        case ast.Constant(bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(int(value) | float(value)):
+            yield ast.Constant(value + 1)
+        case ast.Call(ast.Name(name), [first, *_]) if name in DROPPED:
+            yield first
+        case ast.Call(ast.Attribute(value, name)) if name in DROPPED:
+            yield value
+        case ast.IfExp(test, body, orelse):
+            yield ast.IfExp(test, orelse, body)
+
+
+def nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but annotations, and what stands inside strings."""
+    for name, part in ast.iter_fields(tree):
+        for child in part if isinstance(part, list) else [part]:
+            if isinstance(child, ast.AST) and name not in ("annotation", "returns"):
+                yield child
+                yield from [] if type(child) is ast.JoinedStr else nodes(child)
+
+
+def mutants(path: Path, root: Path = ROOT) -> Iterator[Mutant]:
+    """Every change of one file."""
+    source = path.read_bytes()
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    for node in nodes(ast.parse(source)):
+        for new in changed(node):
+            place: Any = node
+            first, last = starts[place.lineno - 1], starts[place.end_lineno]
+            start, stop = first + place.col_offset, starts[place.end_lineno - 1] + place.end_col_offset
+            text = f"({ast.unparse(new)})"
+            before, after = source[first:last], source[first:start] + text.encode() + source[stop:last]
+            lines = [" ".join(part.decode().split()) for part in (before, after)]
+            yield Mutant(str(path.relative_to(root)), start, stop, text, place.lineno, *lines)
+
+
+def tests_of(path: Path) -> list[str]:
+    """The tests of the room, those first that speak of the module."""
+    found = [file for name in TESTS[path.parts[1]] for file in sorted((ROOT / "tests" / name).glob("test_*.py"))]
+    words = path.stem if path.stem != "__init__" else path.parent.name
+    near = sorted(found, key=lambda file: (words not in file.stem, words not in file.read_text(encoding="utf-8")))
+    return [str(file.relative_to(ROOT)) for file in near]
+
+
+def fails(tree: Path, tests: list[str], limit: float) -> bool:
+    """Whether these tests fail in a copy of the repository, or take too long."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    environment = os.environ | {"PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, timeout=limit, check=False)
+    except subprocess.TimeoutExpired:
+        return True
+    return done.returncode != 0
+
+
+def noticed(mutant: Mutant, tree: Path, limit: float) -> bool:
+    """Whether the tests fail with the change."""
+    target = tree / mutant.path
+    source = target.read_bytes()
+    target.write_bytes(source[: mutant.start] + mutant.text.encode() + source[mutant.stop :])
+    try:
+        return fails(tree, tests_of(Path(mutant.path)), limit)
+    finally:
+        target.write_bytes(source)
+
+
+def equivalent() -> set[str]:
+    """Changes that were looked at and change no result: what stands before the first tab of a line."""
+    lines = EQUIVALENT.read_text(encoding="utf-8").splitlines() if EQUIVALENT.is_file() else []
+    return {line.split("\t")[0] for line in lines if line and not line.startswith("#")}
+
+
+def copy(tree: Path) -> None:
+    """Copy what git knows, and changes to it."""
+    shutil.rmtree(tree, ignore_errors=True)
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, tree / name)
+
+
+def show(results: pd.DataFrame) -> None:
+    """Print the table by room, and what nobody noticed."""
+    known = equivalent()
+    left = results[~results["key"].isin(known)]
+    table = left.groupby("room")["noticed"].agg(mutants="size", noticed="sum")
+    table.loc["all"] = table.sum()
+    table["share"] = (table["noticed"] / table["mutants"]).map("{:.0%}".format)
+    print(f"\n{table.to_string()}\n{len(results) - len(left)} that change nothing are not counted")
+    for row in left[~left["noticed"]].itertuples():
+        print(f"not noticed: {row.path}:{row.line}\n  - {row.before}\n  + {row.after}")
+
+
+def main() -> None:
+    """Draw, try, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--package", default="insdel", choices=TESTS)
+    parser.add_argument("--under", default="", help="only files whose path contains this")
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=3600, help="begin no further mutant after this time")
+    parser.add_argument("--limit", type=float, default=900, help="seconds after which a mutant counts as noticed")
+    given = parser.parse_args()
+    files = [p for p in sorted((ROOT / "src" / given.package).rglob("*.py")) if given.under in str(p.relative_to(ROOT))]
+    every = [mutant for path in files for mutant in mutants(path)]
+    chosen = random.Random(given.seed).sample(every, min(given.count, len(every)))
+    log, tree, start = FOLDER / f"{given.package}.jsonl", FOLDER / given.package, time.monotonic()
+    copy(tree)
+    if fails(tree, tests_of(files[0].relative_to(ROOT)), given.limit):
+        raise SystemExit(f"the tests of {given.package} fail without any change; mend them first.")
+    rows = [json.loads(line) for line in log.read_text().splitlines()] if log.is_file() else []
+    known = {row["key"]: row for row in rows}
+    for mutant in chosen:
+        if mutant.key in known or mutant.key in equivalent() or time.monotonic() - start > given.seconds:
+            continue
+        room = "/".join(Path(mutant.path).parts[1:-1])
+        known[mutant.key] = asdict(mutant) | {"key": mutant.key, "room": room}
+        known[mutant.key]["noticed"] = noticed(mutant, tree, given.limit)
+        with log.open("a") as file:
+            file.write(json.dumps(known[mutant.key]) + "\n")
+        print("noticed" if known[mutant.key]["noticed"] else "NOT NOTICED", mutant.key, flush=True)
+    show(pd.DataFrame([known[m.key] for m in chosen if m.key in known]))
+
+
+if __name__ == "__main__":
+    main()
