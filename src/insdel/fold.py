@@ -18,9 +18,11 @@ hook, a parametrisation or a `forward` of its own may compute anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Barrier
 
 import torch
 from torch import Tensor, nn
@@ -91,30 +93,69 @@ class Fold:
         steps = (self.weight[:, players] * (reference - x)[players]).T
         order = steps.abs().sum(dim=1).argsort()  # the calmest first: they are the free ones
         start = nn.functional.linear(x, self.weight, self.bias)
-        values = torch.cat(list(self._sub_cubes(start, steps[order[:FREE]], steps[order[FREE:]])))
+        values = torch.cat(self._sub_cubes(start, steps[order[:FREE]], steps[order[FREE:]]))
         axes = (len(players) - 1 - order.argsort()).flip(0)  # axis 0 is the highest bit
         return values.reshape([2] * len(players)).permute(axes.tolist()).reshape(-1)
 
-    def _sub_cubes(self, start: Tensor, free: Tensor, fixed: Tensor) -> Iterator[Tensor]:
+    def _sub_cubes(self, start: Tensor, free: Tensor, fixed: Tensor) -> list[Tensor]:
         """Values on the sub-cubes, one after the other, in batches."""
         low, high = free.clamp(max=0).sum(dim=0), free.clamp(min=0).sum(dim=0)
         corners = start + _subsets(len(fixed)).to(start) @ fixed  # (sub-cubes, h): inputs with no free feature changed
-        varies = (corners + low < 0) & (corners + high > 0)
-        slope = torch.where(corners + low >= 0, 1.0, self.slope).masked_fill_(varies, 0)
-        folded = torch.cat([slope[:, None] * free, (slope * corners)[:, None]], dim=1) @ self.weight2
-        folded[:, -1] += self.bias2  # (sub-cubes, free + 1, k): a vector per free feature, and the constant
         subsets = _subsets(len(free)).to(start)
         moves = (subsets @ free).T.contiguous()  # (h, subsets): what the free features add, the same in all sub-cubes
         affine = torch.cat([subsets.T, subsets.new_ones(1, len(subsets))])
         rest = nn.Sequential(*map(_in_place, self.rest))  # a twentieth less time
-        for batch in torch.arange(len(corners)).split(max(1, ROWS >> len(free))):
+
+        def values(batch: Tensor) -> Tensor:
+            varies = (batch + low < 0) & (batch + high > 0)
+            slope = torch.where(batch + low >= 0, 1.0, self.slope).masked_fill_(varies, 0)
+            folded = torch.cat([slope[:, None] * free, (slope * batch)[:, None]], dim=1) @ self.weight2
+            folded[:, -1] += self.bias2  # (sub-cubes, free + 1, k): a vector per free feature, and the constant
             inner = []
-            for s in batch.tolist():
-                units = torch.nonzero(varies[s])[:, 0]
-                inputs = moves[units] + corners[s, units, None]
+            for corner, vectors, changing in zip(batch, folded, varies, strict=True):
+                units = torch.nonzero(changing)[:, 0]
+                inputs = moves[units] + corner[units, None]
                 active = nn.functional.prelu(inputs[None], self.slope[units])[0] if len(units) else inputs
-                inner.append(torch.cat([active, affine]).T @ torch.cat([self.weight2[units], folded[s]]))
-            yield one_per_point(rest(torch.cat(inner)), len(batch) << len(free))
+                inner.append(torch.cat([active, affine]).T @ torch.cat([self.weight2[units], vectors]))
+            return one_per_point(rest(torch.cat(inner)), len(batch) << len(free))
+
+        return in_threads(values, corners.split(max(1, ROWS >> len(free))), self.threads)
+
+    @property
+    def threads(self) -> int:
+        """How many may work at a time: one, if a later layer is not torch's and may keep notes of what passes."""
+        known = (type(layer).__module__.startswith(("torch.nn.", "insdel.")) for layer in self.rest.modules())
+        return torch.get_num_threads() if all(known) else 1
+
+
+def in_threads(work: Callable[[Tensor], Tensor], parts: Sequence[Tensor], threads: int) -> list[Tensor]:
+    """work(part) for each part, without gradients, by so many threads, of which each computes alone.
+
+    Torch itself would split every product among its threads, which meet after each. Where another process takes a
+    core, all wait there for the one that was put aside, hundreds of times a lattice. These threads never meet.
+    """
+    threads = min(threads, len(parts))
+    if threads < 2:
+        return [work(part) for part in parts]
+    ready = Barrier(threads + 1)
+
+    def alone() -> None:
+        torch.get_num_threads()  # a thread takes over torch's number at its first call, not later
+        torch.set_num_threads(1)
+        ready.wait()
+
+    def without_gradients(part: Tensor) -> Tensor:
+        with torch.no_grad():  # torch knows it thread by thread
+            return work(part)
+
+    before, pool = torch.get_num_threads(), ThreadPoolExecutor(threads, initializer=alone)
+    try:
+        results = [pool.submit(without_gradients, part) for part in parts]
+        ready.wait()
+        torch.set_num_threads(before)  # what threads that are born later take over
+        return [result.result() for result in results]
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _chain(f: nn.Module) -> nn.Sequential | None:
