@@ -1,5 +1,9 @@
 """Folding: the same lattice as by plain evaluation, for every network it takes, and no other."""
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
@@ -292,3 +296,65 @@ def test_one_output_of_several_is_folded_and_right():
     assert np.allclose(values, next(plain(lambda z: both(z)[:, 1], torch.tensor(x), torch.tensor(reference))).values)
     folded, by_chunks = (insdel.explain("integrated_gradients", f, x, reference, **o) for o in ({}, {"chunk": 99}))
     assert np.allclose(folded, by_chunks, rtol=0, atol=1e-12)
+
+
+def test_threads_compute_alone_in_order_and_leave_torchs_number_as_it_was():
+    before, part_of = torch.get_num_threads(), {}
+    torch.set_num_threads(3)
+
+    def work(part):
+        time.sleep(0.01 * (5 - float(part[0])))  # the first part is finished last
+        part_of[float(part[0])] = threading.get_ident(), torch.get_num_threads(), torch.is_grad_enabled()
+        return 10 * part
+
+    try:
+        results = fold.in_threads(work, torch.arange(5.0).split(1), 3)
+        assert torch.get_num_threads() == 3 and ThreadPoolExecutor(1).submit(torch.get_num_threads).result() == 3
+    finally:
+        torch.set_num_threads(before)
+    assert torch.cat(results).tolist() == [0, 10, 20, 30, 40]
+    idents, threads, gradients = zip(*part_of.values(), strict=True)
+    assert len(set(idents)) == 3 and threading.get_ident() not in idents
+    assert set(threads) == {1} and set(gradients) == {False}
+    fold.in_threads(work, torch.arange(2.0).split(1), 1)
+    assert part_of[0.0][0] == threading.get_ident()  # one thread: this one
+
+
+def test_an_error_in_a_thread_is_the_callers_and_the_rest_is_not_begun():
+    begun = []
+
+    def fail(part):
+        begun.append(part)
+        time.sleep(0.001)
+        raise ValueError("no value for this part")
+
+    before = torch.get_num_threads()
+    with pytest.raises(ValueError, match="no value for this part"):
+        fold.in_threads(fail, torch.arange(500.0).split(1), 2)
+    assert len(begun) < 500 and torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_any_number_of_threads_gives_the_same_values(threads, papers_network, monkeypatch):
+    x, reference = torch.randn(2, 16, generator=torch.Generator().manual_seed(1))
+    (expected,) = plain(papers_network, x, reference)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    (values,) = insdel.lattices(papers_network, x, reference)
+    assert torch.allclose(values.values, expected.values, rtol=1e-4, atol=1e-5 * float(expected.values.abs().max()))
+
+
+def test_layers_that_may_keep_notes_are_called_by_one_thread():
+    class Noting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.threads = set()
+
+        def forward(self, z):
+            self.threads.add(threading.get_ident())
+            return z
+
+    torch.manual_seed(0)
+    noting = Noting()
+    f = nn.Sequential(nn.Linear(13, 20), nn.ReLU(), nn.Linear(20, 10), noting, nn.Linear(10, 1)).eval()
+    insdel.Lattice.evaluate(f, np.zeros(13), np.ones(13))
+    assert noting.threads == {threading.get_ident()}
