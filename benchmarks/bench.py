@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import signal
 import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +100,38 @@ def exact_shapley(model: torch.nn.Module, x: np.ndarray, reference: np.ndarray) 
         "shapiq ExactComputer": each(by_shapiq),
         "matrix products alone": matrix_products(model, int((2 ** (x != reference).sum(axis=1)).sum())),
     }
+
+
+@contextmanager
+def another_process() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that takes a core for itself for as long as the context lasts."""
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield busy
+    finally:
+        busy.kill()
+        busy.wait()
+
+
+def beside_another(model: torch.nn.Module, x: np.ndarray, reference: np.ndarray, repeats: int) -> list[dict]:
+    """Race exact Shapley values while one core is taken, and this package's one thread while none is."""
+    work = exact_shapley(model, x, reference)
+    threads = torch.get_num_threads()
+
+    with another_process() as busy:
+
+        def undisturbed() -> np.ndarray | None:
+            busy.send_signal(signal.SIGSTOP)
+            torch.set_num_threads(1)
+            try:
+                return work["insdel"]()
+            finally:
+                torch.set_num_threads(threads)
+                busy.send_signal(signal.SIGCONT)
+
+        among = {who: work[who] for who in ("insdel", "shap ExactExplainer", "matrix products alone")}
+        among[ALONE] = undisturbed
+        return race(f"one core busy: exact Shapley values, n = 16, {len(x)} pairs", among, repeats)
 
 
 def sampled_shapley(model: torch.nn.Module, x: np.ndarray, reference: np.ndarray) -> dict[str, Work]:
@@ -278,6 +312,8 @@ def growth(sizes: list[int]) -> list[dict]:
     return rows
 
 
+ALONE = "insdel, one thread, undisturbed"
+
 MEMORY = """
 import re, sys, time, numpy as np, torch, insdel
 from insdel.own.mlp import MLP, PAPER
@@ -286,35 +322,43 @@ model = MLP(16, PAPER["cern"].neurons).eval().requires_grad_(False)
 def mebibytes(what):  # not getrusage: its peak is inherited from the process that started this one
     return int(re.search(what + r":\\s+(\\d+) kB", open("/proc/self/status").read())[1]) / 1024
 idle = mebibytes("VmRSS")
-pairs = int(sys.argv[1])
+pairs, differing, threads = map(int, sys.argv[1:])
+torch.set_num_threads(threads)
 rng = np.random.default_rng(0)
 x, reference = rng.normal(size=(2, pairs, 16)).astype("float32")
-reference[:, 10:] = x[:, 10:]
+reference[:, differing:] = x[:, differing:]
 def work(x, reference):
     for lattice in insdel.lattices(model, x, reference, progress=False):
         lattice.shapley()
+    if differing == 16:  # the lattice alone
+        return
     insdel.curve(model, x, reference, np.arange(16))
     insdel.explain("integrated_gradients", model, x, reference, steps=50)
-work(x[:1], reference[:1])
+if differing < 16:
+    work(x[:1], reference[:1])
 start = time.perf_counter()
 work(x, reference)
 print(time.perf_counter() - start, mebibytes("VmHWM") - idle)
 """
 
 
-def memory(pairs: list[int]) -> list[dict]:
+def memory(pairs: list[int], threads: list[int]) -> list[dict]:
     """Time, and peak memory over the idle process, of lattices (2¹⁰ hybrids), curves and IG of many pairs.
 
-    Each number of pairs in a process of its own, as a peak never falls. Linux only.
+    Then of one lattice of 2¹⁶ hybrids by several threads. Each in a process of its own, as a peak never falls. Linux
+    only.
     """
     if not Path("/proc/self/status").is_file():
         print("no peak memory: this system does not tell it in /proc/self/status", file=sys.stderr)
         return []
     rows = []
-    for count in pairs:
-        run = subprocess.run([sys.executable, "-c", MEMORY, str(count)], capture_output=True, text=True, check=True)
+    asked = [("peak memory", f"{count} pairs", (count, 10, 1)) for count in pairs]
+    asked += [("peak memory of one lattice, n = 16", f"{count} threads", (1, 16, count)) for count in threads]
+    for task, who, numbers in asked:
+        command = [sys.executable, "-c", MEMORY, *map(str, numbers)]
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
         spent, peak = map(float, run.stdout.split())
-        rows.append({"task": "peak memory", "who": f"{count} pairs", "seconds": spent, "mebibytes": peak})
+        rows.append({"task": task, "who": who, "seconds": spent, "mebibytes": peak})
     return rows
 
 
@@ -325,6 +369,7 @@ def bench(quick: bool) -> pd.DataFrame:
     x, reference = e.pairs.x, e.pairs.reference
     many = min(len(x), 400)
     rows = race(f"exact Shapley values, n = 16, {few} pairs", exact_shapley(e.model, x[:few], reference[:few]), repeats)
+    rows += beside_another(e.model, x[:few], reference[:few], 1 if quick else 10)
     rows += race("Shapley values, n = 16, one pair", sampled_shapley(e.model, x[0], reference[0]), repeats)
     ig = integrated_gradients(e.model, x[:many], reference[:many], 500)
     rows += race(f"IG, 500 steps, {many} pairs", ig, repeats)
@@ -337,12 +382,13 @@ def bench(quick: bool) -> pd.DataFrame:
     houses, epochs = (400, 1) if quick else (1951, 10)
     rows += race(f"5 trainings, {houses} houses, {epochs} epochs", trainings(houses, epochs), repeats)
     rows += growth([8, 10, 12] if quick else [8, 10, 12, 14, 16, 18, 20])
-    rows += memory([1, 50] if quick else [1, 10, 100, 2000])
+    rows += memory(*(([1, 50], [1, 2]) if quick else ([1, 10, 100, 2000], [1, 2, 4])))
     return pd.DataFrame(rows).astype({"agrees": "boolean"})
 
 
 # What the package set out to reach: the beginning of a task, who, and the least time in units of insdel's.
 BARS: dict[str, dict[str, float]] = {
+    "one core busy": {"shap ExactExplainer": 2.5, ALONE: 0.5},
     "exact": {
         "shap ExactExplainer": 3, "shap KernelExplainer": 3, "shapiq ExactComputer": 3,
         "matrix products alone": 1 / 0.55,

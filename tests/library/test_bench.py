@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+import sys
+import time
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 import torch
 from conftest import load_benchmark
@@ -55,6 +58,19 @@ def test_exact_contestants_give_shapley_values(bench, model, points, who) -> Non
     assert np.abs(value - expected).max() < 1e-4 * np.abs(expected).max()
 
 
+def test_another_process_takes_a_core_and_is_stopped_where_nothing_is_to_disturb(bench, model, points) -> None:
+    threads, before = torch.get_num_threads(), set(psutil.Process().children())
+    rows = pd.DataFrame(bench.beside_another(model, *points, 2)).set_index("who")
+    assert torch.get_num_threads() == threads and set(psutil.Process().children()) == before
+    assert rows.agrees.all() and rows.gap["shap ExactExplainer"] < 1e-4 and rows.gap[bench.ALONE] == 0
+    with bench.another_process() as busy:
+        process = psutil.Process(busy.pid)
+        start = sum(process.cpu_times()[:2])
+        time.sleep(0.5)
+        assert sum(process.cpu_times()[:2]) > start
+    assert not process.is_running()
+
+
 def test_captums_estimate_has_our_sign(bench, points) -> None:
     x, reference = points[0][0], points[1][0]
     torch.manual_seed(0)
@@ -85,10 +101,30 @@ def test_curves_agree_with_walking_step_by_step(bench, model, points) -> None:
     assert together.shape == (3, N + 1) and bench.difference(slow, together) < 1e-5
 
 
-def test_quantus_walks_the_same_curves(bench, model, points) -> None:
-    pytest.importorskip("quantus", reason="Quantus is not installed")
-    work = bench.curves(model, *points)
-    assert bench.difference(work["Quantus PixelFlipping"](), work["insdel"]()) < 1e-5
+class PixelFlipping:
+    """Quantus's walk as its manual has it: largest scores first, each replaced by the baseline; no start."""
+
+    def __init__(self, *, features_in_step, perturb_baseline, abs, **_) -> None:
+        assert features_in_step == 1 and not abs
+        self.baseline = perturb_baseline
+
+    def __call__(self, *, model, x_batch, y_batch, a_batch, softmax, **_) -> list[np.ndarray]:
+        assert not softmax and len(y_batch) == len(x_batch)
+        walks, rows = [], np.arange(len(x_batch))
+        flipped = np.array(x_batch)
+        for place in np.argsort(-a_batch[:, 0], axis=1).T:
+            flipped[rows, 0, place] = self.baseline
+            walks.append(model(torch.from_numpy(flipped))[:, 0].detach().numpy())
+        return list(np.stack(walks, axis=1))
+
+
+def test_quantus_walks_the_same_curves(bench, model, points, monkeypatch) -> None:
+    """Nothing that is pinned has Quantus, so what it does stands in for it."""
+    monkeypatch.setitem(sys.modules, "quantus", SimpleNamespace(PixelFlipping=PixelFlipping))
+    x, reference = points
+    orders = np.random.default_rng(0).permuted(np.tile(np.arange(N), (len(x), 1)), axis=1)
+    walks = bench.pixel_flipping(model, x, reference, orders)()
+    np.testing.assert_allclose(walks, insdel.curve(model, x, reference, orders), atol=1e-5)
 
 
 def test_a_network_of_differences_is_the_same_network(bench, model, points) -> None:
@@ -150,7 +186,7 @@ def test_the_comparison_is_of_nine_rows_a_pair(bench, model, points) -> None:
 
 def test_all_rows_fit_one_table_that_can_be_recorded(bench, model, points, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
-    rows = bench.race("curves, 3 pairs", bench.curves(model, *points), 1) + bench.growth([2, 3]) + bench.memory([2])
+    rows = bench.race("curves, 3 pairs", bench.curves(model, *points), 1) + bench.growth([2, 3]) + bench.memory([2], [1])
     table = pd.DataFrame(rows).astype({"agrees": "boolean"})
     assert sorted(table.columns) == sorted(COLUMNS)
     bench.results.save("bench", {"times": table}, {"command": "make bench"})
@@ -169,6 +205,8 @@ def test_all_rows_fit_one_table_that_can_be_recorded(bench, model, points, tmp_p
      ("exact Shapley values", "shapiq ExactComputer", 3.1, np.nan, ""),
      ("exact Shapley values", "matrix products alone", 1.5, np.nan, "at least 1.82"),
      ("Shapley values from 128 evaluations", "matrix products alone", 0.2, np.nan, ""),
+     ("one core busy: exact Shapley values", "shap ExactExplainer", 2.4, np.nan, "at least 2.50"),
+     ("one core busy: exact Shapley values", "insdel, one thread, undisturbed", 0.4, np.nan, "at least 0.50"),
      ("peak memory", "2000 pairs", np.nan, 2000.0, "at most 1536 MiB"), ("growth", "8 features", np.nan, np.nan, "")],
 )  # fmt: skip
 def test_missed_bars_are_said(bench, task, who, least, mebibytes, said) -> None:
