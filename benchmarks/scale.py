@@ -167,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a rehearsal in small; nothing is recorded")
     parser.add_argument("--pairs", type=int, default=120, help="how many pairs the cluster works on")
-    parser.add_argument("--rounds", type=int, default=2, help="how often it and one process take turns")
+    parser.add_argument("--rounds", type=int, default=2, help="how often it and one process take turns; 0: never")
     given = parser.parse_args(arguments)
     file = ROOT / "build" / "scale" / ("quick.jsonl" if given.quick else "costs.jsonl")
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -181,12 +181,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     start = time.perf_counter()
     table = costs(30 if given.quick else 10_000, known, keep)
     print(table.to_string())
-    shared = cluster(4 if given.quick else given.pairs, 1 if given.quick else given.rounds)
-    print(shared.to_string())
+    tables = {"costs": table}
+    if given.rounds:
+        tables["cluster"] = cluster(4 if given.quick else given.pairs, 1 if given.quick else given.rounds)
+        print(tables["cluster"].to_string())
     if not given.quick:
         facts = {"command": "python benchmarks/scale.py", "parameters": {"pairs": given.pairs, "rounds": given.rounds}}
         spent = {"seconds": round(time.perf_counter() - start, 1), "data": "simulated"}
-        results.save("scale", {"costs": table, "cluster": shared}, {**facts, **spent})
+        results.save("scale", tables, {**facts, **spent})
 
 
 if __name__ == "__main__":

@@ -131,3 +131,16 @@ def test_enough_is_where_errors_stay_small() -> None:
     enough = figures.estimator_enough(table, 0.05).loc[("events", "average")]
     assert enough.to_dict() == {"insdel": 128, "best rival": 256}  # that shap was lucky with 64 does not count
     assert figures.estimator_enough(table, 0.001).isna().all(axis=None)
+
+
+def test_costs_that_grow_by_a_known_power() -> None:
+    rows = [{"axis": axis, "who": who, "size": size, "seconds": 2.0 * size**power + constant}
+            for axis, who, power, constant in (("pairs", "own", 1, 0), ("features", "own", 0.5, 0), ("pairs", "late", 2, 50))
+            for size in (1, 10, 100, 1000)]  # fmt: skip
+    table = pd.DataFrame(rows)
+    rates = figures.growth_rates(table)
+    assert rates["power"].to_dict() == pytest.approx({("pairs", "own"): 1, ("features", "own"): 0.5, ("pairs", "late"): 2}, abs=2e-3)
+    assert set(rates["from"]) == {100} and rates.loc[("pairs", "own"), "seconds at the end"] == 2000
+    pairs, features = figures.scale_costs(table).axes
+    assert [line.get_label() for line in pairs.lines] == ["own", "late"] and len(features.lines) == 1
+    assert list(pairs.lines[1].get_ydata()) == [52, 250, 20_050, 2_000_050] and pairs.get_xlabel() == "pairs"

@@ -26,6 +26,8 @@ from insdel_paper.figures.cost import (
     estimator_errors,
     estimator_ratio_errors,
     estimator_ratios,
+    growth_rates,
+    scale_costs,
     spend_areas,
     spend_shortfall,
 )

@@ -224,3 +224,33 @@ def bench_growth(table: pd.DataFrame) -> Figure:
     panels[2].set(xlabel="pairs", ylabel="MiB above the idle process", title="many pairs: peak memory")
     panels[2].set_ylim(bottom=0)
     return figure
+
+
+def growth_rates(table: pd.DataFrame) -> pd.DataFrame:
+    """By what power of the size each cost grows at last: the slope over the last factor of ten, or what there is of it.
+
+    table : the costs of the record `scale`
+    """
+    rows = []
+    for (axis, who), part in table.groupby(["axis", "who"], sort=False):
+        late = part[part["size"] * 10 >= part["size"].max()]
+        power = np.polyfit(np.log(late["size"]), np.log(late["seconds"]), 1)[0]
+        rows.append({"grows with": axis, "who": who, "from": late["size"].min(), "to": late["size"].max(),
+                     "power": power, "seconds at the end": late["seconds"].iloc[-1]})  # fmt: skip
+    return pd.DataFrame(rows).set_index(["grows with", "who"])
+
+
+def scale_costs(table: pd.DataFrame) -> Figure:
+    """How costs grow with pairs, features and background rows, a panel each.
+
+    table : the costs of the record `scale`
+    """
+    axes = list(table["axis"].unique())
+    figure, panels = panels_row(len(axes), 12.0, 4.2)
+    for panel, axis in zip(panels, axes, strict=True):
+        lines = table[table["axis"] == axis].groupby("who", sort=False)
+        for color, marker, (who, part) in zip(("blue", "orange", "green", "black"), "os^D", lines, strict=False):
+            panel.loglog(part["size"], part["seconds"], f"{marker}-", color=PALETTE[color], label=who, markersize=4)
+        panel.set(xlabel=axis, ylabel="seconds of one thread")
+        panel.legend(fontsize="x-small")
+    return figure

@@ -27,7 +27,8 @@ ROOMS = (
 )  # fmt: skip
 RUNS: dict[str, Run] = {run.name: run for room in ROOMS for run in room.RUNS}
 # made by other programs
-ELSEWHERE = {"bench": "make bench", "estimators": "make race", "build_times": "python -m insdel_book.durations"}
+ELSEWHERE = {"bench": "make bench", "estimators": "make race", "scale": "python benchmarks/scale.py",
+             "build_times": "python -m insdel_book.durations"}  # fmt: skip
 
 
 def find(name: str) -> Run:
