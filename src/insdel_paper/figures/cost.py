@@ -252,5 +252,6 @@ def scale_costs(table: pd.DataFrame) -> Figure:
         for color, marker, (who, part) in zip(("blue", "orange", "green", "black"), "os^D", lines, strict=False):
             panel.loglog(part["size"], part["seconds"], f"{marker}-", color=PALETTE[color], label=who, markersize=4)
         panel.set(xlabel=axis, ylabel="seconds of one thread")
-        panel.legend(fontsize="x-small")
+        panel.set_ylim(top=100 * panel.get_ylim()[1])  # room for the legend
+        panel.legend(fontsize="x-small", loc="upper left")
     return figure
