@@ -467,6 +467,7 @@ def test_refusals_of_models():
     refused("not fitted yet", lambda: of(tree.DecisionTreeRegressor()))
     small = tree.DecisionTreeRegressor(max_depth=2).fit(X, Y)
     refused("output must be from 0 to 0", lambda: of(small, 1))
+    refused("output must be from 0 to 0", lambda: of(xgboost().fit(X, Y), 1))
     refused("whole number", lambda: of(small, 0.5))
     several = tree.DecisionTreeClassifier(max_depth=2).fit(X, np.c_[CLASSES, CLASSES])
     refused("several targets", lambda: of(several))
