@@ -23,17 +23,17 @@ from insdel.cluster import on_cluster, packed, unpacked
 from insdel.curves import MODES, abc, auc, check_mode, order, pair_curves
 from insdel.errors import UserError, UserTypeError, require, whole
 from insdel.evaluate import Groups, Model, Pairs, ends, module_of, progress_off
-from insdel.frames import fitted_order
 from insdel.identity import identity
-from insdel.lattice import MAX_FEATURES, Lattice, pair_lattices
+from insdel.lattice import FEW_HYBRIDS, MAX_FEATURES, Lattice, pair_lattices
 from insdel.probability import Probability
 from insdel.stats import REFERENCES
 from insdel.store import Store
 
 if TYPE_CHECKING:
-    from insdel.trees import TreeGame
+    from insdel.tree_pairs import LinkedGame
+    from insdel.trees import BestOrder, TreeGame, Trees
 
-    Game = Lattice | TreeGame
+    Game = Lattice | TreeGame | LinkedGame
 
 PAPER_METHODS = (
     "kernel_shap", "integrated_gradients", "deeplift", "vanilla_grad", "input_x_gradient", "lime", "random"
@@ -44,7 +44,7 @@ CHANCE_ORDERS = 64  # random orders, half of them the others reversed, where cha
 BEAM_SETS = 2**16  # subsets that a beam search for the scale may look at, over all sizes
 EXACT = {"kernel_shap": "shapley", "banzhaf": "banzhaf"}  # what a game answers without calling f
 COLUMNS = ["pair", "row", "method", "mode", "auc", "abc", "abc_per_feature", "score"]
-SCALE = ["expected", "best", "best_is"]
+SCALE = ["expected", "best", "best_is", "scale_from"]
 Source = str | Attributions | Callable[..., Any]
 
 
@@ -139,7 +139,8 @@ def compare(
     store = Store(checkpoint, lambda: identity(f, pairs, **facts, chunk=chunk))
     sent = f if scheduler is None else packed(f)
     left = [s for s in starts if not store.has(s)]
-    chunks = [Chunk(sent, _slice(pairs, s, size), s, plan) for s in left]
+    trees: dict[int, Trees] = {}
+    chunks = [Chunk(sent, _slice(pairs, s, size), s, plan, trees=trees) for s in left]
     with tqdm(total=len(pairs), unit=" pairs", delay=1, disable=progress_off(progress)) as bar:
         bar.update(len(pairs) - sum(len(part.pairs) for part in chunks))
         for part, table in _here(chunks) if scheduler is None else _there(chunks, scheduler):
@@ -194,7 +195,10 @@ def _fitting(
     if find_spec("sklearn") is None:
         names = tuple(name for name in names if name != "lime")
     many = int(pairs.differing().sum(axis=1).max()) > MAX_FEATURES
-    many = many and not tree_games(f, pairs.some([0]))
+    if many:
+        from insdel.tree_pairs import shapley_games
+
+        many = not shapley_games(f, pairs.some([0]))
     if progress is not False:
         sampled = f" (Kernel SHAP from {SAMPLES:,} subsets)" if many else ""
         tqdm.write(f"insdel.compare: no methods named, so {', '.join(names)}{sampled}.")
@@ -214,31 +218,6 @@ def _matched(f: Model, pairs: Pairs, rows: pd.Index, plan: Plan) -> Plan:
     for label, part in fixed.items():
         check_against(label, part, start, end)
     return replace(plan, sources={**plan.sources, **fixed})
-
-
-def tree_games(f: Model, pairs: Pairs) -> list[TreeGame]:
-    """The games of all pairs in closed form, where f is the `predict` of a tree ensemble; none for other models.
-
-    Ensembles whose predictions are not sums over leaves (a link function) are left to other ways, too.
-    """
-    model = getattr(f, "__self__", None)
-    if model is None or getattr(f, "__name__", "") != "predict" or not pairs.plain:
-        return []
-    if pairs.columns is not None and fitted_order(f, pairs.columns.names) is not None:
-        return []
-    from insdel.trees import Trees
-
-    try:
-        trees = Trees.of(model)
-    except UserError:
-        return []
-    rows = [part.cpu().numpy() if is_tensor(part) else part for part in (pairs.x, pairs.reference)]
-    x, reference = rows if pairs.columns is None else map(pairs.columns.frame, rows)
-    games = list(trees.games(x, reference))
-    order = np.arange(pairs.n)
-    both = np.array([np.asarray(game.curve(order))[[0, -1]] for game in games])
-    predicted = np.stack(ends(f, pairs), axis=1)
-    return games if np.allclose(both, predicted, rtol=1e-5, atol=1e-5 * np.abs(predicted).max()) else []
 
 
 def _slice(pairs: Pairs, start: int, size: int) -> Pairs:
@@ -270,6 +249,7 @@ class Chunk:
     """Some pairs of a comparison, `first`, `first` + 1, …, and how to score them.
 
     numbers : (pairs,) of each pair in the whole table; None: `first`, `first` + 1, …
+    trees : tree ensembles that were read before, by output
     """
 
     f: Model
@@ -277,6 +257,7 @@ class Chunk:
     first: int
     plan: Plan
     numbers: np.ndarray | None = None
+    trees: dict[int, Trees] = field(default_factory=dict)
 
     @property
     def place(self) -> np.ndarray:
@@ -312,22 +293,29 @@ class Chunk:
     def _games(self) -> Sequence[Game]:
         """The games of all pairs, if something needs them: they serve all methods and curves.
 
-        Lattices up to 20 differing features; beyond, tree ensembles in closed form, and nothing for other models.
+        Tree ensembles in closed form; else lattices up to 20 differing features, and nothing beyond. Lattices are also
+        quicker for a few hybrids, and answer exactly where there is a link.
         """
         exact = self.plan.score or any(self.plan.source(m) == "best" or self.plan.exact(m) for m in self.plan.methods)
-        small = int(self.pairs.differing().sum(axis=1).max()) <= MAX_FEATURES
         expected = "expected" in map(self.plan.source, self.plan.methods)
-        if small and (exact or expected):
+        if not exact and not expected:
+            return []
+        d = int(self.pairs.differing().sum(axis=1).max())
+        few = d <= MAX_FEATURES and len(self.pairs) * 2**d <= FEW_HYBRIDS
+        if not few:
+            from insdel.tree_pairs import tree_games  # SciPy's sparse matrices take a while to load
+
+            games = tree_games(self.f, self.pairs, self.trees)
+            if games and (hasattr(games[0], "shapley") or d > MAX_FEATURES):
+                return games
+        if d <= MAX_FEATURES or expected:  # beyond the limit, it says what it would take
             return list(pair_lattices(self.f, self.pairs, progress=False))
-        trees = tree_games(self.f, self.pairs) if exact or expected else []
-        if expected and not trees:
-            return list(pair_lattices(self.f, self.pairs, progress=False))  # says what it would take
-        return trees
+        return []
 
     def _scored(self, table: pd.DataFrame, shared: Sequence[Game]) -> pd.DataFrame:
         """Add where every area lies between chance and the best order, and what both are."""
         if not self.plan.score:
-            return table.assign(score=np.nan, expected=np.nan, best=np.nan, best_is="")
+            return table.assign(score=np.nan, expected=np.nan, best=np.nan, best_is="", scale_from="")
         scale = [self._scale(k, mode, shared) for k in range(len(self.pairs)) for mode in self.plan.modes]
         keys = pd.DataFrame(scale, columns=["pair", "mode", *SCALE])
         wide = table.merge(keys, on=["pair", "mode"], how="left")
@@ -341,11 +329,12 @@ class Chunk:
         """Chance and the best area of a pair: exact from its lattice, else from random orders and a search."""
         if shared:
             game = shared[k]
-            if not isinstance(game, Lattice):
-                result = game.search(mode)
-                return self.place[k], mode, game.expected_abc(mode), result.area, "exact" if result.exact else "search"
-            best = float(game.abc(game.best_order(mode), mode))
-            return self.place[k], mode, game.expected_abc(mode), best, "exact"
+            if isinstance(game, Lattice):
+                best = float(game.abc(game.best_order(mode), mode))
+                return self.place[k], mode, game.expected_abc(mode), best, "exact", "hybrids"
+            result = _search(game, mode)
+            kind = "exact" if result.exact else "search"
+            return self.place[k], mode, game.expected_abc(mode), result.area, kind, game.origin
         pair = self.pairs.some([k])
         d = int(pair.differing().sum())
         generator = np.random.default_rng([self.plan.seed, int(self.place[k])])
@@ -354,7 +343,7 @@ class Chunk:
         width = max(4, min(WIDTH, BEAM_SETS // max(d * d, 1)))
         found = pair_beam(self.f, pair, mode, width)
         kind = "exact" if found.exact else "search"
-        return self.place[k], mode, float(np.mean(abc(walks, mode))), found.abc, kind
+        return self.place[k], mode, float(np.mean(abc(walks, mode))), found.abc, kind, "samples"
 
     def _curves(self, label: str, shared: Sequence[Game]) -> list[np.ndarray]:
         """Curves of a method's orders, (pairs, n + 1) for each mode: by look-up where there are lattices."""
@@ -370,7 +359,8 @@ class Chunk:
     def _best(self, k: int, mode: str, shared: Sequence[Game]) -> np.ndarray:
         """The best order of a pair, (n,); if too many features differ, the best that a beam search finds."""
         if shared:
-            return np.asarray(shared[k].best_order(mode))
+            game = shared[k]
+            return np.asarray(game.best_order(mode) if isinstance(game, Lattice) else _search(game, mode).order)
         pair = replace(self.pairs.some([k]), single=True)
         if int(pair.differing().sum()) > MAX_FEATURES:
             return np.asarray(pair_beam(self.f, pair, mode).order)
@@ -393,7 +383,7 @@ class Chunk:
         if isinstance(source, Attributions):
             return source.values[self.place]
         if isinstance(source, str):
-            if shared and self.plan.exact(label):
+            if shared and self.plan.exact(label) and hasattr(shared[0], EXACT[source]):
                 return np.stack([np.asarray(getattr(game, EXACT[source])()) for game in shared])
             options = self.plan.method_options(label, self.place)
             return explain_pairs(source, self.f, self.pairs, **options)
@@ -416,12 +406,19 @@ class Chunk:
         return rows if is_tensor(self.pairs.template) or not is_tensor(rows) else to_numpy(rows)
 
 
+def _search(game: TreeGame | LinkedGame, mode: str) -> BestOrder:
+    """The best order that trees give: for pairs with up to 20 players the best of all, as by a lattice."""
+    return game.search(mode, max_exact=MAX_FEATURES) if game.d <= MAX_FEATURES else game.search(mode)
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """What `insdel.compare` returns.
 
     table : pair, row (of x, by its index), method, mode, auc, abc, abc_per_feature, score (0 chance, 1 best)
-    scale : pair, mode, expected (chance), best, best_is ("exact", or "search": then scores are upper bounds)
+    scale : pair, mode, expected (chance), best, best_is ("exact", or "search": then scores are upper bounds),
+        scale_from ("hybrids": all of them were predicted; "trees": closed forms of a tree ensemble; "trees and link": its
+        leaves for curves and samples; "samples": of orders)
     """
 
     table: pd.DataFrame
@@ -460,7 +457,8 @@ class Comparison:
         scores = [self._score(method, mode) for method, mode in zip(rows["method"], rows["mode"], strict=True)]
         rows[["score", "score_se"]] = np.array(scores).reshape(-1, 2)
         kinds = self.scale.groupby("mode")["best_is"].max()  # "search" if any was
-        return rows.assign(best_is=rows["mode"].map(kinds))
+        sources = self.scale.groupby("mode")["scale_from"].unique().map(", ".join)
+        return rows.assign(best_is=rows["mode"].map(kinds), scale_from=rows["mode"].map(sources))
 
     def _score(self, method: str, mode: str) -> tuple[float, float]:
         rows = self.table[(self.table["method"] == method) & (self.table["mode"] == mode)].set_index("pair")

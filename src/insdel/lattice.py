@@ -32,6 +32,7 @@ from insdel.evaluate import (
 from insdel.seeds import check_seed
 
 MAX_FEATURES = 20
+FEW_HYBRIDS = 2**12  # predicting so many is quicker than reading a model's trees
 LARGEST = 40  # players whose lattice nobody can hold: 2**40 values are 8 TiB
 UNCHANGED = 62  # a bit that no subset has
 LATTICE_MODES = ("insertion", "deletion", "both")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -74,51 +74,90 @@ class Trees:
         """
         return cls(read(model, whole("output", output)))
 
-    def game(self, x: Any, reference: Any, groups: Any = None) -> TreeGame:
+    def game(self, x: Any, reference: Any = None, groups: Any = None, *, background: Any = None) -> TreeGame:
         """The game of one pair of (n,) points, arrays or rows of frames, with the methods of a Lattice.
 
         groups : {name: features} or lists of features that change together; a group is one step of every order,
             in the place of its first feature
+        background : (rows, n) instead of the reference: the mean of the games with each of the rows
         """
-        first, second = self._rows(x), self._rows(reference)
-        if len(first) != 1 or len(second) != 1:
+        if len(self._rows(x)) != 1 or (reference is not None and len(self._rows(reference)) != 1):
             raise UserError("game takes one pair of (n,) points. Use games for many pairs.")
-        return next(self.games(first, second, groups))
+        return next(self.games(x, reference, groups, background=background))
 
-    def games(self, X: Any, R: Any, groups: Any = None, chunk: int | None = None) -> Iterator[TreeGame]:
+    def games(
+        self, X: Any, R: Any = None, groups: Any = None, chunk: int | None = None, *, background: Any = None
+    ) -> Iterator[TreeGame]:
         """Yield the game of each pair of rows of X and R, (pairs, n) each; pairs are worked on together in chunks."""
-        x, r = self._rows(X), self._rows(R)
-        if isinstance(x, pd.DataFrame) != isinstance(r, pd.DataFrame):
-            x, r = (z if isinstance(z, pd.DataFrame) else pd.DataFrame(z, columns=list(self.columns)) for z in (x, r))
-        if len(x) != len(r) and 1 not in (len(x), len(r)):
-            raise UserError(f"X has {len(x)} rows and R has {len(r)}: give one reference for each row, or one for all.")
+        if (R is None) == (background is None):
+            raise UserError("either references or background=… is needed, and not both.")
         if chunk is not None and whole("chunk", chunk) < 1:
             raise UserError(f"chunk must be at least 1, but it is {chunk}.")
+        x, r = self._rows(X), self._rows(R if background is None else background)
+        if background is None and len(x) != len(r) and 1 not in (len(x), len(r)):
+            raise UserError(f"X has {len(x)} rows and R has {len(r)}: give one reference for each row, or one for all.")
         step = _steps(groups, self.ensemble.n, self.columns)
+        yield from self.pair_games(x, r, step, int(step.max(initial=-1)) + 1, background is not None, chunk)
+
+    def pair_games(
+        self, x: Any, r: Any, step: np.ndarray, n: int, averaged: bool = False, chunk: int | None = None
+    ) -> Iterator[TreeGame]:
+        """Yield the games of rows whose features change in these steps, (features,) from 0 to n − 1.
+
+        averaged : one game for each row of x, the mean over all rows of r
+        """
+        x, r = self._rows(x), self._rows(r)
+        if isinstance(x, pd.DataFrame) != isinstance(r, pd.DataFrame):
+            x, r = (z if isinstance(z, pd.DataFrame) else pd.DataFrame(z, columns=list(self.columns)) for z in (x, r))
         size = chunk or int(np.clip(2**21 // max(len(self.ensemble.feature), 1), 1, 1024))
+        if averaged:
+            yield from (self._mean_game(_take(x, np.array([i])), r, step, n, size) for i in range(len(x)))
+            return
         count = max(len(x), len(r)) if min(len(x), len(r)) else 0
         for start in range(0, count, size):
             rows = np.arange(start, min(start + size, count))
-            yield from self._chunk(_take(x, rows % len(x)), _take(r, rows % len(r)), step)
+            yield from self._chunk(_take(x, rows % len(x)), _take(r, rows % len(r)), step, n)
+
+    def _mean_game(self, x: Any, rows: Any, step: np.ndarray, n: int, size: int) -> TreeGame:
+        """The mean of the games of one row and each of `rows`: again a sum over leaves."""
+        m, parts, c, differ, codes = len(rows), [], 0.0, np.zeros(n, dtype=bool), []
+        for start in range(0, m, size):
+            index = np.arange(start, min(start + size, m))
+            leaves, constants, differing, coded = self._leaves(
+                _take(x, np.zeros_like(index)), _take(rows, index), step, n
+            )
+            parts.append(_merge(leaves._replace(pair=np.zeros_like(leaves.pair)), 1))
+            c, differ = c + float(constants.sum()) / m, differ | differing.any(axis=0)
+            codes.append(coded)
+        merged = _merge(Leaves(*(np.concatenate(part) for part in zip(*parts, strict=True))), 1)
+        source = (self.ensemble, *(np.concatenate(part) for part in zip(*codes, strict=True)), step)
+        players = tuple(np.flatnonzero(differ).tolist())
+        return TreeGame(c, merged.w / m, merged.A, merged.B, players, n, source)
 
     @property
     def columns(self) -> tuple[Any, ...]:
         """Names of the features, or their numbers where the model knows no names."""
         return self.ensemble.names or tuple(range(self.ensemble.n))
 
+    def places(self, columns: Sequence[Any]) -> list[int] | None:
+        """Where each feature of the model stands among these columns; None where their order alone counts."""
+        names = [str(name) for name in self.ensemble.names or ()]
+        found = {str(column).replace(" ", "_"): k for k, column in enumerate(columns)}  # LightGBM stores no spaces
+        found |= {str(column): k for k, column in enumerate(columns)}
+        absent = [name for name in names if name not in found]
+        if names and absent and not self.ensemble.default_names:
+            raise UserError(f"the model needs the columns {absent}, which the data frame does not have.")
+        return None if absent or not names else [found[name] for name in names]
+
     def _rows(self, points: Any) -> Any:
         """Points as an (m, n) array, or as a frame with the model's columns in its order."""
-        n, names = self.ensemble.n, [str(name) for name in self.ensemble.names or ()]
+        n = self.ensemble.n
         if isinstance(points, pd.Series):
             points = pd.DataFrame({name: [value] for name, value in points.items()})
         if isinstance(points, pd.DataFrame):
-            found = {str(column).replace(" ", "_"): column for column in points.columns}  # LightGBM stores no spaces
-            found |= {str(column): column for column in points.columns}
-            absent = [name for name in names if name not in found]
-            if names and not absent:
-                return points[[found[name] for name in names]]
-            if names and not self.ensemble.default_names:
-                raise UserError(f"the model needs the columns {absent}, which the data frame does not have.")
+            places = self.places(list(points.columns))
+            if places is not None:
+                return points.iloc[:, places]
             points = points.to_numpy()
         array = np.asarray(points)
         array = array[None] if array.ndim == 1 else array
@@ -126,9 +165,14 @@ class Trees:
             raise UserError(f"points must have shape ({n},) or (pairs, {n}), but found {np.shape(points)}.")
         return array
 
-    def _chunk(self, x: Any, r: Any, step: np.ndarray) -> Iterator[TreeGame]:
-        """Yield the games of the rows of x and r, after a check against the model's own predictions."""
-        e, m, n = self.ensemble, len(x), int(step.max(initial=-1)) + 1
+    def _leaves(
+        self, x: Any, r: Any, step: np.ndarray, n: int
+    ) -> tuple[Leaves, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        """Merged leaves of the rows' games, their constants (m,), which steps differ (m, n), and the rows' codes.
+
+        All is checked against the model's own predictions.
+        """
+        e, m = self.ensemble, len(x)
         codes_x, codes_r = e.encode(x), e.encode(r)
         leaves = _merge(_pair_leaves(e, codes_x, codes_r, step, n), m)
         differ = np.zeros((m, n), dtype=bool)
@@ -139,9 +183,14 @@ class Trees:
         c = e.base + np.bincount(leaves.pair[constant], leaves.w[constant], m)
         leaves = Leaves(*(part[~constant] for part in leaves))
         self._check(x, r, leaves, c, step, n)
-        ends = np.searchsorted(leaves.pair, np.arange(m + 1))
+        return leaves, c, differ, (codes_x, codes_r)
+
+    def _chunk(self, x: Any, r: Any, step: np.ndarray, n: int) -> Iterator[TreeGame]:
+        """Yield the games of the rows of x and r."""
+        leaves, c, differ, (codes_x, codes_r) = self._leaves(x, r, step, n)
+        ends = np.searchsorted(leaves.pair, np.arange(len(x) + 1))
         for p, (start, stop) in enumerate(pairwise(ends)):
-            own, source = slice(start, stop), (e, codes_x[p : p + 1], codes_r[p : p + 1], step)
+            own, source = slice(start, stop), (self.ensemble, codes_x[p : p + 1], codes_r[p : p + 1], step)
             players = tuple(np.flatnonzero(differ[p]).tolist())
             yield TreeGame(float(c[p]), leaves.w[own], leaves.A[own], leaves.B[own], players, n, source)
 
@@ -285,6 +334,7 @@ class TreeGame:
     players: tuple[int, ...]
     n: int
     source: tuple[Any, ...] | None = field(default=None, repr=False)
+    origin: ClassVar[str] = "trees"
 
     @property
     def d(self) -> int:
@@ -531,11 +581,12 @@ class TreeGame:
         if self.source is None:
             raise UserError("a bound needs the trees of the game; build it by Trees.game.")
         ensemble, x, r, step = self.source
-        leaves = _pair_leaves(ensemble, x, r, step, self.n)
+        leaves, trees = _pair_leaves(ensemble, x, r, step, self.n), len(x) * len(ensemble.roots)
         game, sign = self._in(mode), -1.0 if mode == "deletion" else 1.0
-        tree, w, A, B = leaves.tree, sign * leaves.w, leaves.A, leaves.B
+        tree = leaves.tree + len(ensemble.roots) * leaves.pair  # each row of a background has trees of its own
+        w, A, B = sign * leaves.w / len(x), leaves.A, leaves.B
         if mode == "both":
-            tree, w = np.r_[tree, tree + len(ensemble.roots)], np.r_[w, -w]
+            tree, w = np.r_[tree, tree + trees], np.r_[w, -w]
             A, B = np.concatenate([A, B]), np.concatenate([B, A])
         keep = (A | B).any(axis=1)
         A, B = (_unpack(M[keep], self.n)[:, self.active] for M in (A, B))

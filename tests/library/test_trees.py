@@ -10,6 +10,8 @@ import pytest
 from sklearn import ensemble, linear_model, tree
 
 import insdel
+from insdel import tree_pairs
+from insdel.evaluate import Pairs
 from insdel.trees import MODES, TreeGame, _linger, _Moves, _pack
 
 N = 6
@@ -527,3 +529,108 @@ def no_chatter():
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module="(lightgbm|sklearn|xgboost|catboost)")
         yield
+
+
+def boosted(rows=X, target=Y):
+    return ensemble.GradientBoostingRegressor(n_estimators=15, random_state=0).fit(rows, target)
+
+
+@pytest.mark.parametrize("groups", [None, [[2, 0], [1, 4]]])
+def test_background(groups):
+    """The mean over a background is a game of leaves too: all of a Lattice's methods, and a bound."""
+    model = ensemble.HistGradientBoostingRegressor(max_iter=15).fit(HOLES, Y)
+    trees, rows = insdel.Trees.of(model), HOLES[20:27]
+    for chunk in (None, 3):
+        games = list(trees.games(HOLES[:3], background=rows, groups=groups, chunk=chunk))
+        for game, x in zip(games, HOLES[:3], strict=True):
+            lattice = insdel.Lattice.evaluate(model.predict, x, background=rows, groups=groups)
+            assert game.players == lattice.players and game.n == lattice.n
+            same(game, lattice.values)
+            assert game._bound("insertion", 1.0) >= game.search().area - 1e-9
+    np.testing.assert_allclose(trees.game(HOLES[0], background=rows, groups=groups).shapley(), games[0].shapley())
+
+
+def many_features(n=24, rows=300):
+    rng = np.random.default_rng(5)
+    points = pd.DataFrame(rng.normal(size=(rows, n)), columns=[f"c{j}" for j in range(n)])
+    target = points @ rng.uniform(0.5, 1.5, n) + 3 * points["c0"] * points["c1"]
+    return points, target
+
+
+def shuffled(points):
+    return points.iloc[:, np.random.default_rng(0).permutation(points.shape[1])]
+
+
+@pytest.mark.parametrize("how", ["pairs", "groups", "background", "both"])
+def test_compare_takes_trees_by_itself(how):
+    """Whatever the order of the frame's columns, with groups and backgrounds, and it tells where its scale is from."""
+    points, target = many_features()
+    model = ensemble.HistGradientBoostingRegressor(max_iter=30, max_leaf_nodes=6).fit(points, target)
+    mixed = shuffled(points)
+    options = {"groups": {"few": ["c3", "c0", "c7"]}} if how in ("groups", "both") else {}
+    if how in ("background", "both"):
+        options["background"] = mixed.iloc[10:15]
+    else:
+        options["reference"] = mixed.iloc[10:13]
+    c = insdel.compare(model.predict, mixed.iloc[:3], methods=["kernel_shap", "best", "random"], progress=False, **options)
+    assert set(c.scale["scale_from"]) == {"trees"} == set(c.summary(bootstrap=0)["scale_from"])
+    values = insdel.explain("kernel_shap", model.predict, mixed.iloc[:3], **options)
+    walks = insdel.curve(model.predict, mixed.iloc[:3], options.pop("reference", None), insdel.order(values), **options)
+    area = c.table.query("method == 'kernel_shap' and mode == 'insertion'")["abc"]
+    np.testing.assert_allclose(area, insdel.abc(walks), atol=1e-8)
+    best = c.table.query("method == 'best'")
+    np.testing.assert_allclose(best["score"], 1, atol=1e-9)
+    assert (c.table.query("method != 'best'")["score"] < 1).all()
+
+
+def test_explain_by_trees_equals_the_lattice():
+    model = boosted()
+    f = lambda rows: model.predict(rows)  # noqa: E731  nobody can read trees from it
+    for options in ({"reference": X[100:200]}, {"background": X[90:94]}, {"background": X[90:94], "groups": [[0, 3]]}):
+        values = insdel.explain("kernel_shap", model.predict, X[:100], **options)
+        np.testing.assert_allclose(values, insdel.explain("kernel_shap", f, X[:100], **options), atol=1e-10)
+    assert len(tree_pairs.tree_games(model.predict, Pairs.of(X[:2], X[2:4]))) == 2
+    assert not tree_pairs.tree_games(f, Pairs.of(X[:2], X[2:4]))
+
+
+def linked(name):
+    points, target = many_features()
+    values, classes = points.to_numpy(), np.digitize(target, [-3, 3])
+    if name == "forest":
+        return ensemble.RandomForestClassifier(5, max_depth=6, random_state=0).fit(values, classes), 1, values
+    if name == "exp":
+        counts = np.round(np.exp(target / 5))
+        return ensemble.HistGradientBoostingRegressor(loss="poisson", max_iter=15).fit(values, counts), None, values
+    two = lightgbm("LGBMClassifier").fit(values, target > 0)
+    if name.startswith("two"):
+        return two, int(name[-1]), values
+    return xgboost("XGBClassifier").fit(values, classes), 2, values
+
+
+@pytest.mark.parametrize("name, kind", [("forest", "trees"), ("exp", "link"), ("two 0", "link"), ("two 1", "link"),
+                                        ("three", "link")])  # fmt: skip
+def test_probabilities_go_through_the_link(name, kind):
+    model, k, values = linked(name)
+    f = model.predict if k is None else insdel.proba(model, k)
+    games = tree_pairs.tree_games(f, Pairs.of(values[:2], values[2:4]))
+    assert isinstance(games[0], TreeGame if kind == "trees" else tree_pairs.LinkedGame) and len(games) == 2
+    orders = np.random.default_rng(0).permuted(np.tile(np.arange(24), (3, 1)), axis=1)
+    walks = np.stack([insdel.curve(f, values[0], values[2], row) for row in orders])
+    np.testing.assert_allclose(games[0].curve(orders), walks, atol=1e-6)
+    np.testing.assert_allclose(games[0].abc(orders, "deletion"), insdel.abc(walks, "deletion"), atol=1e-5)
+    c = insdel.compare(f, values[:2], values[2:4], ["random", "best"], progress=False)
+    assert set(c.scale["scale_from"]) == ({"trees"} if kind == "trees" else {"trees and link"})
+    if kind == "link":
+        assert games[0].search().area >= games[0].abc(games[0]._sample).max()
+        np.testing.assert_allclose(games[0].expected_curve()[[0, -1]], walks[0][[0, -1]], atol=1e-6)
+
+
+def test_few_features_behind_a_link():
+    model = ensemble.GradientBoostingClassifier(n_estimators=8, random_state=0).fit(X, CLASSES)
+    f = insdel.proba(model, 1)
+    game = tree_pairs.tree_games(f, Pairs.of(X[:1], X[1:2]))[0]
+    lattice = insdel.Lattice.evaluate(f, X[0], X[1])
+    for mode in MODES:
+        best = lattice.abc(lattice.best_order(mode), mode)
+        np.testing.assert_allclose(game.search(mode).area, best, atol=1e-9)
+        assert game.search(mode).exact and abs(game.expected_abc(mode) - lattice.expected_abc(mode)) < 0.1 * abs(best)

@@ -43,7 +43,8 @@ def kernel_shap(
 ) -> np.ndarray:
     """Shapley values of the change from x to x′, exact or from `samples` subsets  [section 5].
 
-    By default exact, from 2ᵈ evaluations for d differing features, up to `max_features` of them.
+    By default exact: from the leaves where f is the `predict` of a tree ensemble (see `insdel.Trees`), else from
+    2ᵈ evaluations for d differing features, up to `max_features` of them.
     With `samples`, the paper's 120,000 say, pairs for which 2ᵈ is no more than that are still
     exact; for the others that many subsets, in pairs of complements, are drawn by `seed`, the same
     for all pairs with equally many differing features. These share what is learned about interactions (see
@@ -52,6 +53,10 @@ def kernel_shap(
     """
     if samples is not None:
         return _estimate(f, pairs, samples, seed, chunk, progress)[0]
+    from insdel.tree_pairs import shapley_games
+
+    if games := shapley_games(f, pairs):
+        return np.stack([game.shapley() for game in games])
     d = int(pairs.differing().sum(axis=1).max())
     if d > max_features:
         raise UserError(
