@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from insdel_paper import theory
-from insdel_paper.theory import algebra, monotone, parity
+from insdel_paper.theory import algebra, monotone, parity, trees
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +87,12 @@ def test_identities_for_each_n(check, n: int) -> None:
     ],
 )
 def test_statements_over_all_orders_for_each_n(check, n: int) -> None:
+    assert check(n)
+
+
+@pytest.mark.parametrize("check", [theory.leaf_shapley, theory.leaf_mean_curve, theory.leaf_covariance])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 7])
+def test_leaves_over_all_orders_for_each_n(check, n: int) -> None:
     assert check(n)
 
 
@@ -179,6 +185,13 @@ BENT = {
     "IG of a product is Shapley": lambda: theory.ig_mixed(power=1),
     "the odd part has no say": lambda: theory.even_part_has_no_say(3, part=parity.odd_part),
     "even parities are shared, too": lambda: theory.odd_parities_are_shared(3, lambda u: sp.Rational(-2, len(u))),
+    "a leaf shared by all members": lambda: theory.leaf_shapley(3, lambda a, b: sp.Rational(1, a + b)),
+    "a leaf that goes off a step later": lambda: theory.leaf_mean_curve(
+        3, lambda n, k, a, b: sp.binomial(n - a - b, k - a) / sp.binomial(n, k) if a <= k else 0
+    ),
+    "leaves as if independent": lambda: theory.leaf_covariance(
+        3, lambda one, two: trees.leaf_mean_area(one) * trees.leaf_mean_area(two)
+    ),
     "sinh for even sets": lambda: theory.odd_kernel(3, counted=lambda u: len(u) % 2 == 0),
 }
 

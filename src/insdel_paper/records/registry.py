@@ -19,11 +19,12 @@ from insdel_paper.records import (
     forensics,
     manifold,
     roar,
+    trees,
 )
 from insdel_paper.records.run import Run, Say, record
 
 ROOMS = (
-    data_facts, comparisons, best_order, binary_ig, manifold, cost, asymmetry, forensics, roar, albatrosses
+    data_facts, comparisons, best_order, binary_ig, manifold, cost, asymmetry, forensics, roar, albatrosses, trees
 )  # fmt: skip
 RUNS: dict[str, Run] = {run.name: run for room in ROOMS for run in room.RUNS}
 # made by other programs

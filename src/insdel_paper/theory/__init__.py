@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import additive_functions, areas, gradients, monotone, naive_bayes, parity, random_orders, shapley_order
+from . import additive_functions, areas, gradients, monotone, naive_bayes, parity, random_orders, shapley_order, trees
 from .check import CHECKS, FUNCTIONS, Check, Erratum, statement
 from .errata import ERRATA, erratum
 from .monotone import LINKS
