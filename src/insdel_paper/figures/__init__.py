@@ -81,3 +81,4 @@ from insdel_paper.figures.theory import (
     walk,
     walk_modes,
 )
+from insdel_paper.figures.trees import trees_gaps, trees_scale

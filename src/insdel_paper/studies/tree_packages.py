@@ -28,10 +28,10 @@ class Case(NamedTuple):
     predict: Callable[[Any], np.ndarray]
 
 
-def simulated(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Rows with one decimal, (400, 8), and a target with interactions, (400,)."""
+def simulated(seed: int = 0, count: int = ROWS, decimals: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Rows with so many decimals, (count, 8), and a target with interactions, (count,)."""
     rng = np.random.default_rng(seed)
-    rows = np.round(rng.normal(size=(ROWS, FEATURES)), 1)
+    rows = np.round(rng.normal(size=(count, FEATURES)), decimals)
     return rows, rows[:, 0] * rows[:, 1] + np.sin(2 * rows[:, 2]) + rows[:, 3] * (rows[:, 4] > 0) + rows[:, 5]
 
 
@@ -52,6 +52,9 @@ def _sklearn(seed: int) -> Iterator[tuple[str, Case]]:
         ("scikit-learn HistGradientBoosting, NaN", ensemble.HistGradientBoostingRegressor(max_iter=50), gaps),
     ):
         yield label, Case(model.fit(points, target), points, model.predict)
+    rows, target = simulated(seed, 4000, 2)
+    many, gaps = ensemble.HistGradientBoostingRegressor(max_iter=100), with_gaps(rows)
+    yield "scikit-learn HistGradientBoosting, two decimals, NaN", Case(many.fit(gaps, target), gaps, many.predict)
 
 
 def _xgboost(seed: int) -> Iterator[tuple[str, Case]]:
