@@ -37,6 +37,7 @@ mutants: $(READY)  ## change one operator or number at a time: do the tests noti
 
 bench: $(READY)  ## side by side with shap, shapiq and captum, as ratios
 	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/trees.py
 
 race: $(READY)  ## errors of sampled Shapley values: this package, shap and shapiq at equal budgets (resumable)
 	$(BIN)/python benchmarks/estimators.py

@@ -417,8 +417,8 @@ class Comparison:
 
     table : pair, row (of x, by its index), method, mode, auc, abc, abc_per_feature, score (0 chance, 1 best)
     scale : pair, mode, expected (chance), best, best_is ("exact", or "search": then scores are upper bounds),
-        scale_from ("hybrids": all of them were predicted; "trees": closed forms of a tree ensemble; "trees and link": its
-        leaves for curves and samples; "samples": of orders)
+        scale_from ("hybrids": all of them were predicted; "trees": closed forms of a tree ensemble; "trees and link":
+        its leaves for curves and samples; "samples": of orders)
     """
 
     table: pd.DataFrame

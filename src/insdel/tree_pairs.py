@@ -1,4 +1,4 @@
-"""Pairs of a comparison as games of trees, where f is a method of a tree ensemble: through its link where it has one."""
+"""Pairs as games of trees, where f is a method of a tree ensemble or, through a link, a function of its margins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, softmax
 
-from insdel.arrays import to_numpy
+from insdel.arrays import is_tensor, to_numpy
 from insdel.curves import order
 from insdel.errors import UserError
 from insdel.evaluate import Model, Pairs, ends
@@ -157,7 +157,7 @@ def _games(model: Any, output: int, pairs: Pairs, known: dict[int, Trees]) -> li
         known[output] = Trees.of(model, output)
     trees = known[output]
     rows = pairs.reference if pairs.background is None else pairs.background
-    points = [to_numpy(part) for part in (pairs.x, rows)]
+    points = [to_numpy(part) if is_tensor(part) else part for part in (pairs.x, rows)]
     step, places = np.arange(points[0].shape[1]), None
     if pairs.group is not None:
         step = np.asarray(pairs.group)

@@ -25,7 +25,7 @@ def trees_scale(areas: np.ndarray, marks: Mapping[str, float]) -> Figure:
         panel.axvline(area, color=color, linestyle=style, linewidth=2, label=label)
     panel.set_xlabel("ABC of the insertion test")
     panel.set_ylabel("orders")
-    panel.legend(fontsize="small", loc="upper center")
+    figure.legend(fontsize="small", loc="outside right upper")
     plt.close(figure)
     return figure
 
@@ -48,7 +48,7 @@ def trees_gaps(table: pd.DataFrame) -> Figure:
     panel.xaxis.set_major_formatter("{x:g}")
     panel.set_yticks(range(len(families)), families)
     panel.invert_yaxis()
-    panel.set_xlabel("percent of the way from chance to the order found (0 is drawn at 0.001)")
+    panel.set_xlabel("% of the way from chance to the order found (0 stands at 0.001)")
     panel.legend(fontsize="small", loc="lower left")
     plt.close(figure)
     return figure

@@ -7,7 +7,7 @@ it goes off at the place of B's first member.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import combinations_with_replacement, permutations
 from typing import Any
 
@@ -97,7 +97,7 @@ def leaf_mean_curve(n: int = 5, claimed: Callable[..., Any] = leaf_share) -> Res
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def double_integral(e: int, f: int, m: int, g: int, last: int) -> Any:
     """∬ s^e t^f (t − s)^m (1 − s)^g (1 − t)^last over 0 < s < t < 1, by t = s + (t − s), 1 − s = (t − s) + (1 − t)."""
     if f:
@@ -109,7 +109,7 @@ def double_integral(e: int, f: int, m: int, g: int, last: int) -> Any:
 
 def product_mean(first: str, second: str) -> Any:
     """E[T T′] of two leaves by the integrals."""
-    n, count = len(first), {kind: 0 for kind in KINDS}
+    n, count = len(first), dict.fromkeys(KINDS, 0)
     for kind in zip(first, second, strict=True):
         count[kind] += 1
     own, other = (lambda c, k=k: sum(v for kind, v in count.items() if kind[k] == c) for k in (0, 1))
