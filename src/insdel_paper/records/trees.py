@@ -22,7 +22,7 @@ def _trees(parameters: Mapping[str, Any], desk: Desk) -> Recording:
     return Recording(tables, {"data": "simulated, and modeldata's Chicago"})
 
 
-SIZE = {"package_pairs": 30, "features": 40, "gap_pairs": 10, "seconds": 4.0, "wide_pairs": 300, "bulk_rows": 10_000,
-        "searched": 4}  # fmt: skip
+SIZE = {"package_pairs": 30, "features": 40, "gap_pairs": 2, "seconds": 8.0, "wide_pairs": 40, "bulk_rows": 300,
+        "searched": 2}  # fmt: skip
 TABLES = ("packages", "gaps", "scores", "facts", "bulk")
 RUNS = (Run("trees", "tree ensembles: packages, certified gaps, a wide table, pairs in bulk", SIZE, TABLES, _trees),)
