@@ -125,7 +125,7 @@ def tree_games(
 
 def shapley_games(f: Model, pairs: Pairs, known: dict[int, Trees] | None = None) -> Sequence[TreeGame]:
     """The games of all pairs in closed form, none for models without, and where a few predictions are quicker."""
-    d = int(pairs.differing().sum(axis=1).max())
+    points: list[Any] = [to_numpy(part) if is_tensor(part) else part for part in (pairs.x, rows)]
     if d <= MAX_FEATURES and len(pairs) * 2**d <= FEW_HYBRIDS:
         return []
     games = tree_games(f, pairs, known)
@@ -157,7 +157,7 @@ def _games(model: Any, output: int, pairs: Pairs, known: dict[int, Trees]) -> li
         known[output] = Trees.of(model, output)
     trees = known[output]
     rows = pairs.reference if pairs.background is None else pairs.background
-    points = [to_numpy(part) if is_tensor(part) else part for part in (pairs.x, rows)]
+    points: list[Any] = [to_numpy(part) if is_tensor(part) else part for part in (pairs.x, rows)]
     step, places = np.arange(points[0].shape[1]), None
     if pairs.group is not None:
         step = np.asarray(pairs.group)
@@ -167,4 +167,4 @@ def _games(model: Any, output: int, pairs: Pairs, known: dict[int, Trees]) -> li
     elif any(part.dtype.kind not in "biuf" for part in points):
         raise UserError("trees need numbers, or data frames.")
     step = step if places is None else step[places]
-    return list(trees.pair_games(*points, step, pairs.n, pairs.background is not None))
+    return list(trees.pair_games(points[0], points[1], step, pairs.n, pairs.background is not None))
