@@ -132,8 +132,8 @@ def judge(case: Case, pairs: int, package: Callable[..., np.ndarray]) -> dict[st
             found = package(case, x, reference)
         except Exception as error:
             return {"wrong": None, "largest_error": np.nan, "raised": type(error).__name__}
-        error = float(np.abs(found - right).max() / np.abs(right).max())
-        wrong, largest = wrong + (error > TOLERANCE), max(largest, error)
+        gap = float(np.abs(found - right).max() / np.abs(right).max())
+        wrong, largest = wrong + (gap > TOLERANCE), max(largest, gap)
     return {"wrong": wrong, "largest_error": largest, "raised": ""}
 
 
