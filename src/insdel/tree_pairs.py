@@ -125,7 +125,7 @@ def tree_games(
 
 def shapley_games(f: Model, pairs: Pairs, known: dict[int, Trees] | None = None) -> Sequence[TreeGame]:
     """The games of all pairs in closed form, none for models without, and where a few predictions are quicker."""
-    points: list[Any] = [to_numpy(part) if is_tensor(part) else part for part in (pairs.x, rows)]
+    d = int(pairs.differing().sum(axis=1).max())
     if d <= MAX_FEATURES and len(pairs) * 2**d <= FEW_HYBRIDS:
         return []
     games = tree_games(f, pairs, known)

@@ -187,7 +187,7 @@ BENT = {
     "even parities are shared, too": lambda: theory.odd_parities_are_shared(3, lambda u: sp.Rational(-2, len(u))),
     "a leaf shared by all members": lambda: theory.leaf_shapley(3, lambda a, b: sp.Rational(1, a + b)),
     "a leaf that goes off a step later": lambda: theory.leaf_mean_curve(
-        3, lambda n, k, a, b: sp.binomial(n - a - b, k - a) / sp.binomial(n, k) if a <= k else 0
+        3, lambda n, k, a, b: trees.leaf_share(n, k if k < n - b else max(k - 1, 0), a, b)
     ),
     "leaves as if independent": lambda: theory.leaf_covariance(
         3, lambda one, two: trees.leaf_mean_area(one) * trees.leaf_mean_area(two)
