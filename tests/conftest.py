@@ -151,6 +151,7 @@ parts:
 def make_tiny_book(root: Path) -> Path:
     """Write a book of two chapters that has the real book's configuration and help pages."""
     shutil.copytree(ROOT / "book", root / "book")
+    shutil.copytree(ROOT / "course", root / "course")
     shutil.copy(ROOT / "_config.yml", root)
     (root / "notebooks").mkdir()
     (root / "_toc.yml").write_text(TOC, encoding="utf-8")
@@ -212,7 +213,7 @@ def real_book(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def build_real_book(root: Path) -> Path:
     """Build the real book in the smoke profile, in a folder of its own; return the folder of its pages."""
     root.mkdir()
-    for name in ("book", "notebooks", "results"):
+    for name in ("book", "course", "notebooks", "results"):
         shutil.copytree(ROOT / name, root / name)
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy(ROOT / name, root)

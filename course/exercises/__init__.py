@@ -1,7 +1,8 @@
 """Exercises over the book, each with a solution, a check, and the mistakes that the check knows by name.
 
->>> from insdel_book.course.exercises import check
->>> check("curve", my_curve)
+>>> from insdel_book.course import load_course
+>>> exercises = load_course("exercises")
+>>> exercises.check("curve", my_curve)
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from course.exercises import gradients, measure, orders, parts, walk
+from course.exercises.base import CHAPTERS, REGISTERED, Exercise
+from course.exercises.grading import NotYet, Verdict, judge
 from insdel.errors import UserError
-from insdel_book.course.exercises import gradients, measure, orders, parts, walk
-from insdel_book.course.exercises.base import CHAPTERS, REGISTERED, Exercise
-from insdel_book.course.grading import NotYet, Verdict, judge
 
 TOPICS = {
     "walk": "Walks, orders, areas",

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from matplotlib.figure import Figure
 
-from insdel_book.course.grading import STUB, Answer, Task, call_text, fold, show
+from course.exercises.grading import STUB, Answer, Task, call_text, fold, show
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"  # nbgrader's marks
 SOLUTION = re.compile(rf"^( *){BEGIN}\n(.*?)^ *{END}$", re.MULTILINE | re.DOTALL)

@@ -11,10 +11,10 @@ import torch
 from matplotlib.figure import Figure
 
 import insdel
-from insdel_book.course import figures as pictures
-from insdel_book.course.exercises.base import exercise
-from insdel_book.course.exercises.material import SEED, Slope, bent, slopes
-from insdel_book.course.grading import Answer
+from course.exercises import figures as pictures
+from course.exercises.base import exercise
+from course.exercises.grading import Answer
+from course.exercises.material import SEED, Slope, bent, slopes
 
 
 def _ig(slope: Slope, x: np.ndarray, reference: np.ndarray, steps: int, rule: str = "riemann_middle") -> np.ndarray:

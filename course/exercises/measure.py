@@ -10,10 +10,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 import insdel
-from insdel_book.course import figures as pictures
-from insdel_book.course.exercises.base import exercise
-from insdel_book.course.exercises.material import SEED, bent
-from insdel_book.course.grading import Answer
+from course.exercises import figures as pictures
+from course.exercises.base import exercise
+from course.exercises.grading import Answer
+from course.exercises.material import SEED, bent
 from insdel_paper.data import physics
 
 

@@ -9,12 +9,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import insdel
+from course.exercises import figures as pictures
+from course.exercises.base import exercise
+from course.exercises.grading import Answer
+from course.exercises.material import SEED, dividend_tables, from_parts, lattice, tables
+from course.exercises.parts import MASK
 from insdel.examples import game
-from insdel_book.course import figures as pictures
-from insdel_book.course.exercises.base import exercise
-from insdel_book.course.exercises.material import SEED, dividend_tables, from_parts, lattice, tables
-from insdel_book.course.exercises.parts import MASK
-from insdel_book.course.grading import Answer
 
 
 def _alone(values: np.ndarray) -> np.ndarray:

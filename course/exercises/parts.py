@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import insdel
-from insdel_book.course.exercises.base import exercise
-from insdel_book.course.exercises.material import dividend_tables, from_parts, lattice, tables
+from course.exercises.base import exercise
+from course.exercises.material import dividend_tables, from_parts, lattice, tables
 
 MASK = "Feature $k$ is in the set with number $S$ if bit $k$ of $S$ is set: $\\{0, 2\\}$ has the number $1 + 4 = 5$."
 

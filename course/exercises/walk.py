@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import insdel
+from course.exercises.base import exercise
+from course.exercises.grading import Answer
+from course.exercises.material import SEED, pairs
 from insdel.examples import game, house
-from insdel_book.course.exercises.base import exercise
-from insdel_book.course.exercises.material import SEED, pairs
-from insdel_book.course.grading import Answer
 from insdel_paper import figures
 
 

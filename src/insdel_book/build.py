@@ -14,16 +14,14 @@ from typing import Any
 import yaml
 
 from insdel.errors import RunError
-from insdel_book.cache import chapter_key, package_graph, surroundings
+from insdel_book.cache import chapter_key, is_current, run_facts
 from insdel_book.chapters import Chapter, list_chapters, profile_values, toc_files
+from insdel_book.jobs import Job, Log, run_jobs
 from insdel_book.pages.status import status_page
-from insdel_book.parameters import check_values
 from insdel_book.run import refuse_warnings
 from insdel_book.space import check_room, only_one, scratch
 from insdel_book.twins import fill_address, last_commit, repository_address
-from insdel_book.workers import Job, run_jobs
 
-Say = Callable[[str], None]
 ELSEWHERE = re.compile(r"undefined label|unknown document|label '.*' not found")  # a reference without its target
 
 REASON = re.compile(r"(?:\w*Error: )?\[Errno \d+\][^\n]*|MemoryError[^\n]*")
@@ -39,7 +37,7 @@ def build_book(
     chapters: Iterable[Chapter] | None = None,
     jobs: int | None = None,
     force: bool = False,
-    say: Say = print,
+    log: Log = print,
 ) -> Path:
     """Run the chapters, build the pages and return the path of `index.html`.
 
@@ -53,33 +51,35 @@ def build_book(
     folder, strict = root / "build", chapters is None
     check_room(folder, "book")
     with only_one(folder):
-        executed = run_chapters(root, wanted, values, profile, jobs=jobs, force=force, say=say)
+        executed = run_chapters(root, wanted, values, profile, jobs=jobs, force=force, log=log)
         for name, path in executed.items():
             refuse_warnings(name, nbformat.read(path, as_version=4))
         stage(root, executed, folder / "stage")
-        say("building the pages …")
-        pages = typeset(folder, strict=strict, say=say)
+        log("building the pages …")
+        pages = typeset(folder, strict=strict, log=log)
         return publish(pages, folder / ("book" if strict else "draft")) / "index.html"
 
 
 def run_one(
-    root: Path,
-    chapter: Chapter,
-    values: Mapping[str, Any],
-    output: Path,
-    profile: str = "quick",
-    say: Say = print,
+    root: Path, chapter: Chapter, given: Mapping[str, Any], output: Callable[[], Path], profile: str, log: Log
 ) -> tuple[Path, Path]:
-    """Run one chapter with new parameter values; return its notebook and its page, both in `output`."""
-    given = check_values(chapter.parameters(), values)
-    merged = {chapter.name: profile_values(root, chapter, profile) | given}
-    executed = run_chapters(root, [chapter], merged, profile, force=True, say=say)
-    notebook = output / f"{chapter.name}.ipynb"
-    with scratch(root / "build") as folder:  # several may run at a time
-        stage(root, executed, folder / "stage")
-        pages = publish(typeset(folder, strict=False, say=say), output / "html")
-        shutil.copyfile(folder / "stage" / "notebooks" / notebook.name, notebook)
-    return notebook, pages / "notebooks" / f"{chapter.name}.html"
+    """Run one chapter with new parameter values; return its notebook and its page.
+
+    given : checked; they win over what the profile sets
+    output : makes the folder that both go to, once there is something to put there
+    """
+    values = profile_values(root, chapter, profile)
+    if "path" in given:  # a file of the user's is real data, whatever the profile would take
+        values.pop("source", None)
+    label = f"{profile}, changed" if given else profile
+    executed = run_chapters(root, [chapter], {chapter.name: values | given}, label, force=True, log=log)
+    with scratch(root / "build") as work:  # several may run at a time
+        stage(root, executed, work / "stage")
+        pages = typeset(work, strict=False, log=log)
+        folder = output()
+        notebook = folder / f"{chapter.name}.ipynb"
+        shutil.copyfile(work / "stage" / "notebooks" / notebook.name, notebook)
+        return notebook, publish(pages, folder / "html") / "notebooks" / f"{chapter.name}.html"
 
 
 def run_chapters(
@@ -89,36 +89,23 @@ def run_chapters(
     profile: str,
     jobs: int | None = None,
     force: bool = False,
-    say: Say = print,
+    log: Log = print,
 ) -> dict[str, Path]:
     """Return the executed notebook of each chapter, from the cache where nothing has changed."""
-    common, graph = surroundings(root), package_graph()
-    keep = root / "build" / "cache"
-    keep.mkdir(parents=True, exist_ok=True)
-    chapters = list(chapters)
-    paths = {c.name: keep / f"{c.name}-{chapter_key(c, values[c.name], common, graph)}.ipynb" for c in chapters}
-    for path in paths.values():
-        if path.is_file() and not is_whole(path):
-            say(f"{path.name} in the cache is damaged: dropped, its chapter runs again")
-            path.unlink()
-    todo = [c for c in chapters if force or not paths[c.name].is_file()]
+    folder, paths, todo = root / "build" / "cache", {}, []
+    folder.mkdir(parents=True, exist_ok=True)
     for chapter in chapters:
-        if chapter not in todo:
-            say(f"{chapter.name}: unchanged")
-    run_jobs([Job(c, values[c.name], profile, paths[c.name]) for c in todo], jobs, say)
+        key = chapter_key(chapter, values[chapter.name], root)
+        path = paths[chapter.name] = folder / f"{chapter.name}-{key}.ipynb"
+        facts = run_facts(path) if path.is_file() else {}
+        if facts is None:
+            log(f"{path.name} in the cache is damaged: dropped, its chapter runs again")
+        elif facts and not force and is_current(root, facts):
+            log(f"{chapter.name}: unchanged")
+            continue
+        todo.append(Job(chapter, values[chapter.name], profile, path))
+    run_jobs(todo, jobs, log)
     return paths
-
-
-def is_whole(path: Path) -> bool:
-    """Whether a file is an executed notebook that `run_jobs` wrote."""
-    import nbformat
-
-    try:
-        notebook = nbformat.read(path, as_version=4)
-        nbformat.validate(notebook)
-    except Exception:  # whatever a foreign or truncated file makes of its reader
-        return False
-    return "insdel" in notebook.metadata
 
 
 def stage(root: Path, executed: Mapping[str, Path], folder: Path) -> None:
@@ -134,39 +121,30 @@ def stage(root: Path, executed: Mapping[str, Path], folder: Path) -> None:
         facts[name] = notebook.metadata["insdel"]
         nbformat.write(notebook, folder / "notebooks" / f"{name}.ipynb")
     (folder / "book" / "status.md").write_text(status_page(facts), encoding="utf-8")
-    _stage_derived(root, folder, executed)
-    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    for key, options in launch_options(address).items():
-        config[key] = {**config.get(key, {}), **options}
-    (folder / "_config.yml").write_text(yaml.safe_dump(config, allow_unicode=True), encoding="utf-8")
-    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
-    toc = keep_files(toc, folder)
-    (folder / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
-
-
-def _stage_derived(root: Path, folder: Path, staged: Iterable[str]) -> None:
-    """Fill in the pages of claims and errata, if this book lists them."""
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     if "book/claims" in set(toc_files(toc)):
         from insdel_book.pages.derive import write_pages  # the checks need most of the package
 
-        write_pages(root, folder, sorted(staged))
+        write_pages(root, folder, sorted(executed))
+    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    for key, options in launch_options(address).items():
+        config[key] = {**config.get(key, {}), **options}
+    (folder / "_config.yml").write_text(yaml.safe_dump(config, allow_unicode=True), encoding="utf-8")
+    (folder / "_toc.yml").write_text(yaml.safe_dump(keep_files(toc, folder), sort_keys=False), encoding="utf-8")
 
 
 def keep_files(toc: Any, folder: Path) -> Any:
     """Return the table of contents without the chapters that were not staged."""
     for part in ("parts", "chapters", "sections"):
         if part in toc:
-            toc[part] = [keep_files(child, folder) for child in toc[part]]
-            toc[part] = [child for child in toc[part] if _is_staged(child, folder)]
+            children = [keep_files(child, folder) for child in toc[part]]
+            toc[part] = [child for child in children if any(_staged(file, folder) for file in toc_files(child))]
     return toc
 
 
-def _is_staged(entry: Mapping[str, Any], folder: Path) -> bool:
-    """Whether an entry of the table of contents has a file in the staging tree, or chapters that have."""
-    if "file" in entry:
-        return any((folder / f"{entry['file']}{ending}").is_file() for ending in ("", ".md", ".ipynb"))
-    return any(True for _ in toc_files(entry))
+def _staged(file: str, folder: Path) -> bool:
+    """Whether a file that the table of contents names is in the staging tree."""
+    return any((folder / f"{file}{ending}").is_file() for ending in ("", ".md", ".ipynb"))
 
 
 def launch_options(address: str | None) -> dict[str, dict[str, Any]]:
@@ -185,31 +163,31 @@ def launch_options(address: str | None) -> dict[str, dict[str, Any]]:
     }
 
 
-def typeset(folder: Path, strict: bool, say: Say = print, builder: str = "html") -> Path:
+def typeset(folder: Path, strict: bool, log: Log = print, builder: str = "html") -> Path:
     """Run Jupyter Book on the staging tree `folder/stage` and return the folder of the pages.
 
     `strict` turns every warning into an error; otherwise warnings are shown, references that lead out of it counted.
     `builder` is the name of a Sphinx builder.
     """
-    source, work, log = folder / "stage", folder / "work", folder / "jupyter-book.log"
+    source, work, output = folder / "stage", folder / "work", folder / "jupyter-book.log"
     shutil.rmtree(work, ignore_errors=True)
     program = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
     command = [sys.executable, "-c", program, "build", str(source), "--path-output", str(work), "--all"]
     command += ["--builder", "custom", "--custom-builder", builder] if builder != "html" else []
     command += ["-n", "-W", "--keep-going"] if strict else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    log.write_text(done.stdout + done.stderr, encoding="utf-8")
+    output.write_text(done.stdout + done.stderr, encoding="utf-8")
     remarks = re.sub(r"\x1b\[[\d;]*m", "", done.stderr).replace(f"{source}{os.sep}", "")
     problems = [line for line in remarks.splitlines() if "WARNING" in line or "ERROR" in line]
     if done.returncode:
         first = list(dict.fromkeys(REASON.findall(done.stdout + remarks)))  # the system's own reason, if it gave one
-        raise BuildError("\n".join([*first, *(problems or remarks.splitlines()[-20:]), f"(all of it: {log})"]))
+        raise BuildError("\n".join([*first, *(problems or remarks.splitlines()[-20:]), f"(all of it: {output})"]))
     unknown = [line for line in problems if ELSEWHERE.search(line)]
     for line in problems:
         if line not in unknown:
-            say(line)
+            log(line)
     if unknown:
-        say(f"{len(unknown)} references to chapters that are not part of this build are plain text in it")
+        log(f"{len(unknown)} references to chapters that are not part of this build are plain text in it")
     return work / "_build" / builder
 
 

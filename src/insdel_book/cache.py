@@ -1,4 +1,4 @@
-"""What an executed chapter depends on, as one hash: text, parameters, the modules it uses, data, results, versions."""
+"""When an executed chapter may be shown again: text, parameters, code, data, results and versions are the same."""
 
 from __future__ import annotations
 
@@ -6,48 +6,79 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
 from insdel_book.chapters import Chapter
-from insdel_book.imports import Graph
 from insdel_paper import data
+
+SRC = Path(__file__).resolve().parents[1]
 
 
 def folder_hash(folder: Path) -> str:
     """Return a hash of the names and contents of all files under a folder; "none" if it does not exist."""
     if not folder.is_dir():
         return "none"
+    return _hash(path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
+
+
+def _hash(files: Iterable[Path]) -> str:
     total = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            total.update(str(path.relative_to(folder)).encode())
-            with path.open("rb") as file:
-                total.update(hashlib.file_digest(file, "sha256").digest())
+    for path in files:
+        total.update(f"{path.parent.name}/{path.name}".encode())
+        with path.open("rb") as file:
+            total.update(hashlib.file_digest(file, "sha256").digest())
     return total.hexdigest()
 
 
-def package_graph() -> Graph:
-    """The import graph of these very packages."""
-    return Graph(Path(__file__).resolve().parents[1])
-
-
-def surroundings(root: Path) -> dict[str, str]:
-    """Return the hashes of all that is common to the chapters: change one and every chapter runs again."""
+def chapter_key(chapter: Chapter, values: Mapping[str, Any], root: Path) -> str:
+    """Return the hash under which the executed chapter is kept; `code_hash` has the rest of what it depends on."""
     named = os.environ.get("INSDEL_DATA")
-    downloaded = [str(entry["sha256"]) for entry in data.available()]
-    installed = sorted(f"{dist.name} {dist.version}" for dist in distributions())
-    return {
-        "data": " ".join([folder_hash(Path(named)) if named else "none", *downloaded]),
-        "results": folder_hash(root / "results"),
-        "versions": "\n".join([platform.python_version(), platform.machine(), *installed]),
-    }
-
-
-def chapter_key(chapter: Chapter, values: Mapping[str, Any], common: Mapping[str, str], graph: Graph) -> str:
-    """Return the hash under which the executed chapter is kept."""
-    text = chapter.source.read_text(encoding="utf-8")
-    parts = [chapter.name, text, values, common, graph.hash(graph.of_chapter(text))]
+    common = [
+        folder_hash(Path(named)) if named else "none", *(str(entry["sha256"]) for entry in data.available()),
+        folder_hash(root / "results"), platform.python_version(), platform.machine(),
+        *sorted(f"{package.name} {package.version}" for package in distributions()),
+    ]  # fmt: skip
+    parts = [chapter.name, chapter.source.read_text(encoding="utf-8"), values, common]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
+
+
+def code_hash(root: Path, modules: Iterable[str], since: float | None = None) -> str:
+    """Return a hash of the files of modules, those that the chapter's kernel had loaded in the end.
+
+    since : a time; the hash is empty, so that the chapter runs again, if a file was changed later
+    """
+    files = list(_module_files(root, modules))
+    if since is not None and any(path.stat().st_mtime > since for path in files):
+        return ""
+    return _hash(files)
+
+
+def _module_files(root: Path, modules: Iterable[str]) -> Iterator[Path]:
+    """The file of each module, of the package or of `course/`, and data files beside a package's `__init__`."""
+    for base in (SRC, root):
+        for stem in (base / name.replace(".", "/") for name in sorted(modules)):
+            if stem.with_suffix(".py").is_file():
+                yield stem.with_suffix(".py")
+            if (stem / "__init__.py").is_file():
+                yield stem / "__init__.py"
+                yield from sorted(p for p in stem.iterdir() if p.is_file() and p.suffix not in (".py", ".pyc"))
+
+
+def run_facts(path: Path) -> dict[str, Any] | None:
+    """Return what an executed notebook notes about its run; None if it is damaged."""
+    import nbformat
+
+    try:
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+        return dict(notebook.metadata["insdel"])
+    except Exception:  # whatever a foreign or truncated file makes of its reader
+        return None
+
+
+def is_current(root: Path, facts: Mapping[str, Any]) -> bool:
+    """Whether the code that a chapter ran is still the same."""
+    return bool(facts.get("code")) and facts["code"] == code_hash(root, facts["modules"])

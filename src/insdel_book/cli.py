@@ -1,4 +1,4 @@
-"""The command `insdel`: run a chapter, build the book, get data, look whether all is there."""
+"""The command `insdel`: run a chapter, build the book, get data, check that all is there."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from insdel.errors import RunError, UserError
-from insdel_book.chapters import PROFILES, clone, find_chapter, find_root, list_chapters, profile_values
+from insdel_book.chapters import PROFILES, clone, find_chapter, find_root, list_chapters
 from insdel_book.parameters import check_values
 
 KEPT = "finished chapters and finished chunks of comparisons are kept: the same command goes on from there"
 COURSE = """Write student/ and teacher/ with exercise notebooks, and slides/ with a deck for each lecture. A deck is
 made of chapters as they ran; those that have changed since the last book or course run first. Open slides/index.html in
-a browser; no network is needed. What is on which slide: src/insdel_book/course/lectures.yml."""
+a browser; no network is needed. What is on which slide: course/lectures.yml."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _terminated(*_: Any) -> NoReturn:
     """What SIGTERM does: the same as Ctrl-C, with its own exit code."""
-    print(f"insdel: ended from outside; what was published before is untouched, {KEPT}", file=sys.stderr)
+    print(f"insdel: terminated (SIGTERM); what was published before is untouched, {KEPT}", file=sys.stderr)
     raise SystemExit(143)
 
 
@@ -83,14 +83,14 @@ def parser() -> argparse.ArgumentParser:
     record.add_argument("-l", "--list", action="store_true", help="list the runs and stop")
     record.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
                         help="a trial with another size, into build/trials/")  # fmt: skip
-    record.add_argument("--threads", type=int, default=1, help="of this process; another number rounds otherwise")
+    record.add_argument("--threads", type=int, default=1, help="of this process; changing it alters rounding")
     record.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, tcp://…, for runs that compare")
     record.set_defaults(action=record_command)
     claims = commands.add_parser("claims", help="derive the verdict on every claim of the paper from the records")
     claims.add_argument("--verdict", help='those with this verdict only, such as "does not hold"')
     claims.add_argument("--chapter", help="those of this chapter only, by its label or a part of its name")
     claims.add_argument("--json", action="store_true", help="with all numbers, as JSON")
-    claims.add_argument("--state", action="store_true", help="state the derived verdicts from now on")
+    claims.add_argument("--state", action="store_true", help="save the derived verdicts as expected")
     claims.set_defaults(action=claims_command)
     device = commands.add_parser("device", help="check a GPU against the processor, and print a report to send in")
     device.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu shows the report's form")
@@ -142,7 +142,7 @@ def _need_book_extra() -> None:
         raise UserError('papermill and Jupyter Book are needed but missing: pip install "insdel[book]"')
 
 
-def say(text: str) -> None:
+def log(text: str) -> None:
     """Print a line at once, also into a log file."""
     print(text, flush=True)
 
@@ -153,26 +153,28 @@ def run_command(options: argparse.Namespace) -> None:
     chapter = find_chapter(list_chapters(root), options.chapter)
     parameters = chapter.parameters()
     if options.list:
-        say("\n".join(map(str, parameters.values())))
+        log("\n".join(map(str, parameters.values())))
         return
     from insdel_book.precheck import inspect_values
 
     values = check_values(parameters, user_values(options))
-    profile_values(root, chapter, options.profile)
     inspect_values(parameters, values)
     if values and "evidence" in parameters and "evidence" not in values:
-        say("evidence = live: tables and figures show your run; -p evidence recorded shows the recorded full-size one")
+        log("evidence = live: tables and figures show your run; -p evidence recorded shows the recorded full-size one")
         values["evidence"] = "live"
     _need_book_extra()
     from insdel_book.build import run_one
-    from insdel_book.space import check_room, fresh_folder
+    from insdel_book.space import check_room, fresh_folder, refuse_taken
 
-    place = options.output.resolve() if options.output else None
-    default = root / "runs" / chapter.name / datetime.now().strftime("%Y%m%d-%H%M%S")
     check_room(root / "build", "run")
-    with fresh_folder(place, default, f"{chapter.name}.ipynb") as output:
-        notebook, page = run_one(root, chapter, values, output, options.profile, say)
-    say(f"{notebook}\n{page}")
+    default = root / "runs" / chapter.name / datetime.now().strftime("%Y%m%d-%H%M%S")
+    place = options.output.resolve() if options.output else None
+    check_room((place or default).parent, "run")
+    if place:
+        refuse_taken(place, f"{chapter.name}.ipynb")
+        place.mkdir(exist_ok=True)
+    written = run_one(root, chapter, values, lambda: place or fresh_folder(default), options.profile, log)
+    log("\n".join(map(str, written)))
 
 
 def report_command(options: argparse.Namespace) -> None:
@@ -184,7 +186,7 @@ def report_command(options: argparse.Namespace) -> None:
 
     choice = {name: value for name, value in vars(options).items() if name != "action"}
     written, notes = page.write(**choice)
-    say("\n".join([*notes, str(written.resolve())]))
+    log("\n".join([*notes, str(written.resolve())]))
 
 
 def user_values(options: argparse.Namespace) -> dict[str, str]:
@@ -206,7 +208,7 @@ def book_command(options: argparse.Namespace) -> None:
     _need_book_extra()
     from insdel_book.build import build_book
 
-    say(str(build_book(root, options.profile, chapters, options.jobs, options.force, say)))
+    log(str(build_book(root, options.profile, chapters, options.jobs, options.force, log)))
 
 
 def sync_command(options: argparse.Namespace) -> None:
@@ -216,25 +218,24 @@ def sync_command(options: argparse.Namespace) -> None:
 
     root = find_root()
     changed = sync(root, list_chapters(root))
-    say("\n".join(f"written: {path.relative_to(root)}" for path in changed) or "all in step")
+    log("\n".join(f"written: {path.relative_to(root)}" for path in changed) or "all in step")
 
 
 def course_command(options: argparse.Namespace) -> None:
     """Write the notebooks of the course, the teachers' ones executed, and the slides of its lectures."""
     _need_book_extra()
+    from insdel_book.course import load_course
+    from insdel_book.slides import build_slides
+    from insdel_book.twins import repository_address
+
     root = find_root()
     folder = (options.output or root / "build" / "course").resolve()
     written: list[Path] = []
     if options.only != "slides":
-        from insdel_book.course.notebooks import write_course
-        from insdel_book.twins import repository_address
-
-        written += write_course(folder, repository_address(root), say)
+        written += load_course("notebooks").write_course(folder, repository_address(root), log)
     if options.only != "notebooks":
-        from insdel_book.slides import build_slides
-
-        written += build_slides(root, folder / "slides", options.lectures, options.profile, say)
-    say("\n".join(map(str, written)))
+        written += build_slides(root, folder / "slides", options.lectures, options.profile, log)
+    log("\n".join(map(str, written)))
 
 
 def data_command(options: argparse.Namespace) -> None:
@@ -244,13 +245,13 @@ def data_command(options: argparse.Namespace) -> None:
     if options.fetch:
         if options.fetch[0] != "fetch" or len(options.fetch) != 2:
             raise UserError(f"use `insdel data` or `insdel data fetch NAME`; found {' '.join(options.fetch)!r}.")
-        say(str(datasets.fetch(options.fetch[1])))
+        log(str(datasets.fetch(options.fetch[1])))
         return
     for entry in datasets.available():
         known = {True: "as published", False: "NOT as published: another hash", None: "hash not on record"}
         result = f"real: {entry['found']} ({known[entry['sha_ok']]})"
         missing = f"simulated, for there is no real file; to get it: {entry['get']}"
-        say(f"{entry['name']}: {entry['what']}\n  {result if entry['found'] else missing}")
+        log(f"{entry['name']}: {entry['what']}\n  {result if entry['found'] else missing}")
 
 
 def record_command(options: argparse.Namespace) -> int:
@@ -259,12 +260,12 @@ def record_command(options: argparse.Namespace) -> int:
     from insdel_paper.records import registry
 
     if options.list or not options.names:
-        say("\n".join(registry.listed()))
+        log("\n".join(registry.listed()))
         return 0
     if options.scheduler:
         reach(options.scheduler)
     changes = dict(options.parameter)
-    how = {"threads": options.threads, "scheduler": options.scheduler, "say": say}
+    how = {"threads": options.threads, "scheduler": options.scheduler, "say": log}
     return 2 if registry.carry_out(options.names, changes, **how) else 0
 
 
@@ -273,7 +274,7 @@ def claims_command(options: argparse.Namespace) -> int:
     from insdel_book.report import report
 
     lines, agree = report(options.verdict, options.chapter, options.json, options.state)
-    say("\n".join(lines))
+    log("\n".join(lines))
     return 0 if agree else 1
 
 
@@ -281,7 +282,7 @@ def device_command(options: argparse.Namespace) -> int:
     """Print the report as it comes; exit code 1 if a check differs or fails."""
     from insdel_book.device import report
 
-    return 0 if report(options.device, say) else 1
+    return 0 if report(options.device, log) else 1
 
 
 def doctor_command(options: argparse.Namespace) -> int:
@@ -289,7 +290,7 @@ def doctor_command(options: argparse.Namespace) -> int:
     from insdel_book.doctor import report
 
     lines, healthy = report(find_root())
-    say("\n".join(lines))
+    log("\n".join(lines))
     return 0 if healthy else 1
 
 

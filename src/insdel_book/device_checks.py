@@ -108,7 +108,7 @@ def choice_of_references(device: torch.device) -> Any:
     return policies.counterfactual(network(device), on(device)[0], at_least=2).reference_index
 
 
-def journey(device: torch.device) -> Any:
+def serialization_roundtrip(device: torch.device) -> Any:
     """Predictions of a network that was packed for other machines and unpacked again."""
     return evaluate.predict(unpacked(packed(network(device))), pairs()[0])
 
@@ -149,9 +149,9 @@ def picture(part: str, device: torch.device) -> Any:
     except OSError as error:
         raise Absent(str(error)) from None
     with torch.no_grad():
-        says = classifier(image[None])[0]
+        probabilities = classifier(image[None])[0]
     if part == "probabilities":
-        return says
+        return probabilities
     return images.saliency_map("layer", classifier, 285, image, images.Settings(baselines=1, steps=2)).scores
 
 
@@ -168,7 +168,7 @@ def checks() -> list[Check]:
         *methods,
         Check("compare", comparison, SAMPLING),
         Check("counterfactual policy", choice_of_references, 0.0),
-        Check("network packed for a cluster", journey),
+        Check("network packed for a cluster", serialization_roundtrip),
         Check("training without dropout", partial(training, 0.0), TRAINING),
         Check("training with dropout: it runs", partial(training, 0.1), 0.0),
         Check("replicates trained together", replicates, TRAINING),

@@ -1,4 +1,4 @@
-"""`insdel doctor`: is all there that the book needs, and if not, what to do."""
+"""`insdel doctor`: check that the book has all it needs, and say what to do if not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from insdel_book import durations
 from insdel_book.chapters import PROFILES, list_chapters
 
 TORCH = "2.13.0"  # with which the records were made
@@ -37,27 +36,23 @@ def examine(root: Path) -> Iterator[Finding]:
     """Look at Python, the packages, the device, data, records, the disk, the time that profiles take, the browser."""
     fits = sys.version_info >= (3, 11)
     yield Finding("Python", platform.python_version(), "" if fits else "install Python 3.11 or newer")
-    yield from _packages()
-    yield _lock(root)
-    yield _device()
-    yield from _data()
-    yield from _records()
-    yield _disk(root)
-    yield _cache(root)
-    yield from _times(root)
-    browser = find_browser()
-    remedy = "" if browser else "only the browser tests need one: install Chromium"
-    yield Finding("browser", browser or "none", remedy, needed=False)
-
-
-def _packages() -> Iterator[Finding]:
-    """Look for the packages of the book, and for torch in the pinned release."""
     for name in BOOK_PACKAGES:
         result = _version(name)
         yield Finding(name, result, "" if result != MISSING else 'pip install "insdel[book]"')
     result = _version("torch")
     remedy = "" if result == TORCH else f"pip install torch=={TORCH}: other releases change results slightly"
     yield Finding("torch", result, remedy, needed=False)
+    yield _lock(root)
+    yield _device()
+    yield from _data()
+    yield from _records()
+    yield _disk(root)
+    if has_book_extra():  # else chapters cannot be read, and nothing was built
+        yield _cache(root)
+        yield from _times(root)
+    browser = find_browser()
+    remedy = "" if browser else "only the browser tests need one: install Chromium"
+    yield Finding("browser", browser or "none", remedy, needed=False)
 
 
 def _version(name: str) -> str:
@@ -145,28 +140,28 @@ def _disk(root: Path) -> Finding:
 
 def _cache(root: Path) -> Finding:
     """Read every executed chapter in the cache: a damaged one is dropped at the next build."""
-    from insdel_book.build import is_whole
+    from insdel_book.cache import run_facts
 
-    paths = sorted((root / "build" / "cache").glob("*.ipynb")) if has_book_extra() else []
-    damaged = [path.name for path in paths if not is_whole(path)]
+    paths = sorted((root / "build" / "cache").glob("*.ipynb"))
+    damaged = [path.name for path in paths if run_facts(path) is None]
     result = f"{len(paths)} executed chapters" + (f", {len(damaged)} damaged: {', '.join(damaged)}" if damaged else "")
     return Finding("cache", result, "insdel book runs these again" if damaged else "", needed=False)
 
 
 def _times(root: Path) -> Iterator[Finding]:
     """How long each profile takes: as measured here, else as recorded elsewhere."""
-    if not has_book_extra():
-        return  # chapters cannot be read, and nothing was built
-    here, (present, machine) = durations.measured(root), durations.recorded()
+    from insdel_book import durations
+
+    here, (elsewhere, machine) = durations.measured(root), durations.recorded()
     count = len(list_chapters(root))
     for profile in PROFILES:
-        mine, record = (table[table["profile"] == profile] for table in (here, present))
+        mine, record = (table[table["profile"] == profile] for table in (here, elsewhere))
         rows, where = (mine, "measured here") if len(mine) >= len(record) else (record, f"recorded on {machine}")
         result = "not known yet"
         if len(rows):
-            result = f"{durations.say(rows['seconds'].sum())} for {len(rows)} of {count} chapters, {where}"
+            result = f"{durations.in_words(rows['seconds'].sum())} for {len(rows)} of {count} chapters, {where}"
         extra = durations.full_size_runs() if profile == "paper" else 0
-        result += f"; {durations.say(extra)} for the recorded full-size runs" if extra else ""
+        result += f"; {durations.in_words(extra)} for the recorded full-size runs" if extra else ""
         unknown = f"insdel book --profile {profile} finds out" if not len(rows) and not extra else ""
         yield Finding(f"time, {profile}", result, unknown, needed=False)
 

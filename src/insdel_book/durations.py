@@ -5,58 +5,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from insdel_book.chapters import PROFILES, Chapter, find_root, list_chapters, profile_values
-from insdel_book.progress import run_facts
+from insdel_book.cache import run_facts
+from insdel_book.chapters import PROFILES, find_root
 from insdel_paper import results
 
 RECORD = "build_times"
-LOOKED_AT = 12  # newest runs of a chapter that are opened
+COLUMNS = ["profile", "chapter", "seconds"]
 
 
 def measured(root: Path) -> pd.DataFrame:
-    """What executed chapters in `build/cache` took, with the very parameters of a profile.
+    """What the newest run of each chapter in `build/cache` took with each profile, without values of a reader's own.
 
     Returns
     -------
-    DataFrame: profile, chapter, seconds; the newest run of each
+    DataFrame: profile, chapter, seconds
     """
-    rows = [
-        {"profile": profile, "chapter": chapter.name, "seconds": seconds}
-        for chapter in list_chapters(root)
-        for profile, seconds in _newest(root, chapter).items()
-    ]
-    return pd.DataFrame(rows, columns=["profile", "chapter", "seconds"])
-
-
-def _newest(root: Path, chapter: Chapter) -> dict[str, float]:
-    """Profile → seconds of the newest run of a chapter that had just the profile's parameters."""
-    runs = list(_runs(root, chapter.name))
-    if not runs:
-        return {}
-    defaults = {name: parameter.default for name, parameter in chapter.parameters().items()}
-    wanted = {profile: defaults | profile_values(root, chapter, profile) for profile in PROFILES}
-    result: dict[str, float] = {}
-    for facts in runs:
-        profile = facts["profile"]
-        if facts["parameters"] == wanted.get(profile):
-            result.setdefault(profile, float(facts["seconds"]))
-    return result
-
-
-def _runs(root: Path, name: str) -> Iterator[Mapping[str, Any]]:
-    """The facts of a chapter's newest runs, newest first."""
-    paths = sorted((root / "build" / "cache").glob(f"{name}-*.ipynb"), key=lambda path: -path.stat().st_mtime)
-    for path in paths[:LOOKED_AT]:
-        facts = run_facts(path)
-        if facts.get("profile"):
-            yield facts
+    paths = sorted((root / "build" / "cache").glob("*.ipynb"), key=lambda path: path.stat().st_mtime)
+    facts = [(path.stem.rpartition("-")[0], run_facts(path) or {}) for path in paths]
+    newest = {(f["profile"], name): float(f["seconds"]) for name, f in facts if f.get("profile") in PROFILES}
+    return pd.DataFrame([(*key, seconds) for key, seconds in newest.items()], columns=COLUMNS)
 
 
 def recorded() -> tuple[pd.DataFrame, str]:
@@ -64,7 +36,7 @@ def recorded() -> tuple[pd.DataFrame, str]:
     try:
         table, about = results.load(RECORD)
     except (FileNotFoundError, results.DamagedRecordError):
-        return pd.DataFrame(columns=["profile", "chapter", "seconds"]), ""
+        return pd.DataFrame(columns=COLUMNS), ""
     return table, str(about["hardware"])
 
 
@@ -78,7 +50,7 @@ def full_size_runs() -> float:
     return total
 
 
-def say(seconds: float) -> str:
+def in_words(seconds: float) -> str:
     """A duration in words."""
     if seconds < 90:
         return f"{seconds:.0f} s"

@@ -113,16 +113,11 @@ def check_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any])
     """Return `values` in the types that are needed; refuse unknown names and what lies out of range."""
     for name in values:
         if name not in parameters:
-            raise UserError(_unknown(name, parameters))
+            near = difflib.get_close_matches(name, parameters, n=1, cutoff=0.5)
+            guess = f" Did you mean {near[0]!r}?" if near else ""
+            known = [f"  {parameter}" for parameter in parameters.values()]
+            raise UserError("\n".join([f"there is no parameter {name!r}.{guess} The chapter has:", *known]))
     return {name: parameters[name].fit(value) for name, value in values.items()}
-
-
-def _unknown(name: str, parameters: Mapping[str, Parameter]) -> str:
-    """Say which parameters there are, and which one may have been meant."""
-    near = difflib.get_close_matches(name, parameters, n=1, cutoff=0.5)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
-    known = [f"  {parameter}" for parameter in parameters.values()]
-    return "\n".join([f"there is no parameter {name!r}.{guess} The chapter has:", *(known or ["  none"])])
 
 
 def check_parameters() -> None:

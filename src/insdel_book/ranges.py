@@ -1,10 +1,10 @@
-"""What a parameter may be, in words that a person reads and `parse` understands.
+"""What a parameter may be, in words that a person reads and `parse` turns into a pydantic type.
 
 ====================================  ====================================================================
 `None`, `[]`                          nothing; an empty list
 `2 to 5`, `at least 1`                whole numbers; with a point in the limits (`0.0 to 1.0`) any numbers
 `above 0.0`, `between 0.0 and 1.0`    numbers without the limits themselves
-`one of a, b`, `some of a, b`         a word; a list of words, each once (`the methods`: those of `NAMES`)
+`one of a, b`, `some of a, b`         a word; a list of words, each once (`the methods`: all of `NAMES`)
 `each at least 0`                     a list, not empty, whose items are so
 `any text`, `a column`, `a class`     text, which stays text
 `columns`                             a list of texts
@@ -26,265 +26,200 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Union
+
+from annotated_types import Ge, Gt, Le, Lt, MinLen
+from pydantic import AfterValidator, AllowInfNan, BeforeValidator, Field, Strict, TypeAdapter, ValidationError
 
 LARGEST = 2**62  # of whole numbers, so that seeds with something added still fit into 64 bits
+Samples = Callable[[], list[Any]]
 
-# Written out, because importing those who own them takes seconds; a test compares.
-NAMES = {
-    "methods": (
-        "kernel_shap", "integrated_gradients", "deeplift", "vanilla_grad", "input_x_gradient", "lime", "random",
-        "lime_tabular", "occlusion", "two_sided", "gradient_shap", "shapley_sampling", "banzhaf", "ig_interpolated",
-        "ig_jump", "greedy", "best", "expected",
-    ),
-    "recipes": (
-        "chosen", "constant rate, no clipping, last epoch", "constant rate, no clipping", "last epoch",
-        "half the batch", "twice the batch", "AdamW, decay 0.1",
-        "output in units of the target, δ in units of the target",
-        "output in units of the deviation, δ in units of the target",
-        "output in units of the deviation, δ in units of the deviation",
-    ),
-    "exercises": (
-        "hybrid", "curve", "feature_order", "aul", "abc", "alone", "additive_abc", "dividend", "predictions",
-        "last_place", "auc_by_parts", "shapley", "shapley_by_orders", "expected_last", "expected_abc", "abc_both",
-        "missed_by_shapley", "comparisons", "order_of_score", "integrated_gradients", "ig_of_score",
-        "input_x_gradient", "lime_effects", "jump_credit", "interpolated", "invariant_mass", "counterfactual",
-        "standard_error", "paired_difference", "blank_pixels", "fill_values", "remove_features",
-    ),
-}  # fmt: skip
+
+def _methods() -> tuple[str, ...]:
+    from insdel import METHODS
+    from insdel.stats import REFERENCES
+
+    return (*METHODS, *REFERENCES)
+
+
+def _recipes() -> tuple[str, ...]:
+    from insdel.own.mlp import RECIPES
+    from insdel_paper.networks.search import recipe_variants
+
+    return tuple(dict.fromkeys(recipe for name in RECIPES for recipe in recipe_variants(name)))
+
+
+def _exercises() -> tuple[str, ...]:
+    from insdel_book.course import load_course
+
+    return tuple(load_course("exercises").EXERCISES)
+
+
+# looked up when a value is checked: importing those who own the names takes seconds
+NAMES: dict[str, Callable[[], tuple[str, ...]]] = {"methods": _methods, "recipes": _recipes, "exercises": _exercises}
 
 
 class Mismatch(ValueError):
     """A value lies outside a range; the text is a reason that the range itself does not give."""
 
 
-class Range(Protocol):
-    """What a parameter may be."""
+@dataclass(frozen=True)
+class Range:
+    """What a parameter may be.
+
+    kind : a type, as pydantic takes it
+    samples : makes values for a test, the ends and an odd one; of texts and files none can be made up
+    like : file name of the known table whose columns a file must have
+    """
+
+    kind: Any
+    samples: Samples = list
+    like: str = ""
 
     def fit(self, value: Any) -> Any:
-        """Return the value in the type that is needed, or raise Mismatch."""
-
-    def samples(self) -> list[Any]:
-        """Values for a test: the ends, and an odd one."""
-
-
-@dataclass(frozen=True)
-class Exactly:
-    """One value, such as None or []."""
-
-    value: Any
-
-    def fit(self, value: Any) -> Any:
-        """None, [] or how a person types it."""
-        if (isinstance(value, str) and value == str(self.value)) or (value == self.value and value is not False):
-            return self.value
-        raise Mismatch
-
-    def samples(self) -> list[Any]:
-        """The value."""
-        return [self.value]
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number between two limits; `whole` is decided by how the limits are written."""
-
-    low: float
-    high: float
-    whole: bool
-    inside: bool = False  # the limits themselves do not count
-
-    def fit(self, value: Any) -> int | float:
-        """The number, from text too; 1e3 is a whole number."""
+        """Return the value in the type that is needed (text comes from a command line), or raise Mismatch."""
         try:
-            number = float(value) if not isinstance(value, bool | list | dict) else math.nan
-        except (TypeError, ValueError):
-            raise Mismatch(f"not a {'whole ' if self.whole else ''}number") from None
-        if not math.isfinite(number) or (self.whole and not number.is_integer()):
-            raise Mismatch(f"not a {'whole ' if self.whole else ''}number")
-        if self.whole and number > LARGEST:
-            raise Mismatch(f"too large: at most {LARGEST}")
-        if number < self.low or number > self.high or (self.inside and number in (self.low, self.high)):
-            raise Mismatch
-        exact = re.fullmatch(r"[+-]?\d+", str(value).strip())  # floats lose digits of large seeds
-        return (int(value) if exact else int(number)) if self.whole else number
-
-    def samples(self) -> list[Any]:
-        """Both ends, or just inside them, and an odd value."""
-        if self.whole:
-            odd = [self.low + 2] if math.isinf(self.high) or self.high > self.low + 2 else []
-            ends = [end for end in (self.low, self.high) if not math.isinf(end)]
-            return [int(value) for value in dict.fromkeys([*ends, *odd])]
-        width = min(self.high, self.low + 3.7) - self.low
-        ends = [self.low + 0.001 * width, self.high - 0.001 * width] if self.inside else [self.low, self.high]
-        return [*(end for end in ends if not math.isinf(end)), self.low + 0.37 * width]
+            return TypeAdapter(self.kind).validate_python(value)
+        except ValidationError as error:
+            raise Mismatch(max(map(_reason, error.errors()), key=len)) from None
 
 
-@dataclass(frozen=True)
-class Choice:
-    """One of some words."""
+def _reason(error: Any) -> str:
+    """Why pydantic refused a value; empty if the limits say it already."""
+    context, kind = error.get("ctx", {}), error["type"]
+    if "error" in context:  # of our own validators
+        return str(context["error"])
+    if kind == "int_parsing_size" or context.get("le") == LARGEST:
+        return f"too large: at most {LARGEST}"
+    if kind.startswith(("int", "float", "finite")):
+        return "not a whole number" if kind.startswith("int") else "not a number"
+    return {"list_type": "not a list", "too_short": "none at all"}.get(kind, "")
 
-    words: tuple[str, ...]
 
-    def fit(self, value: Any) -> str:
-        """The word."""
-        if not isinstance(value, str) or value not in self.words:
-            raise Mismatch
+def _number(value: Any) -> Any:
+    """True is no number; 1e3 is a whole one; an integer keeps all its digits."""
+    if isinstance(value, bool):
+        raise ValueError("not a number")
+    is_power = isinstance(value, str) and re.fullmatch(r"\s*[+-]?[\d.]+e\+?\d+\s*", value)
+    return int(float(value)) if is_power and float(value).is_integer() else value
+
+
+def _numbers(match: re.Match[str]) -> Range:
+    """`2 to 5`, `at least 1`, `above 0.0`, `between 0.0 and 1.0`."""
+    limits = [text for text in match.groups() if text]
+    low, high = float(limits[0]), float(limits[1]) if len(limits) > 1 else math.inf
+    if "." not in "".join(limits):
+        top = LARGEST if math.isinf(high) else int(high)
+        odd = [low + 2] if high > low + 2 else []
+        ends = [low] if math.isinf(high) else [low, high]
+        values = [int(value) for value in dict.fromkeys([*ends, *odd])]
+        return Range(Annotated[int, BeforeValidator(_number), Ge(int(low)), Le(top)], lambda: list(values))
+    inside = match[0].startswith(("above", "between"))
+    width = min(high, low + 3.7) - low
+    margin = 0.001 * width if inside else 0.0
+    samples = [low + margin, *([] if math.isinf(high) else [high - margin]), low + 0.37 * width]
+    limit = (Gt(low), Lt(high)) if inside else (Ge(low), Le(high))
+    return Range(Annotated[float, BeforeValidator(_number), AllowInfNan(False), *limit], lambda: list(samples))
+
+
+def _words(text: str) -> Callable[[], tuple[str, ...]]:
+    """The words of `a, b, c`, or those that `the methods` stands for."""
+    if not text.startswith("the "):
+        return lambda: tuple(word.strip() for word in text.split(","))
+    if text[4:] not in NAMES:
+        raise ValueError(f"{text!r} stands for no known names; known are {', '.join(NAMES)}")
+    return NAMES[text[4:]]
+
+
+def _word(text: str) -> Any:
+    """The type of one of some words."""
+    words = _words(text)
+
+    def known(value: str) -> str:
+        if value not in words():
+            raise ValueError(f"{value!r} is none of {', '.join(words())}")
         return value
 
-    def samples(self) -> list[Any]:
-        """Every word."""
-        return list(self.words)
+    return Annotated[str, Strict(), AfterValidator(known)]
 
 
-@dataclass(frozen=True)
-class Selection:
-    """A list of words, each once, one at least."""
+def _choice(match: re.Match[str]) -> Range:
+    """`one of a, b`."""
+    return Range(_word(match[1]), lambda: list(_words(match[1])()))
 
-    words: tuple[str, ...]
 
-    def fit(self, value: Any) -> list[str]:
-        """The words; `a,b,c` from a command line."""
-        items = split_list(value)
-        wrong = [item for item in items if item not in self.words]
-        if wrong:
-            raise Mismatch(f"{wrong[0]!r} is none of {', '.join(self.words)}")
-        if not items or len(set(items)) < len(items):
-            raise Mismatch("none at all" if not items else "each once")
+def _selection(match: re.Match[str]) -> Range:
+    """`some of a, b`: a list of words, each once, one at least."""
+
+    def once(items: list[str]) -> list[str]:
+        if len(set(items)) < len(items):
+            raise ValueError("each once")
         return items
 
-    def samples(self) -> list[Any]:
-        """The first alone, the last alone, all, all backwards."""
-        return [[self.words[0]], [self.words[-1]], list(self.words), list(self.words[::-1][:2])]
+    def samples() -> list[Any]:
+        words = _words(match[1])()
+        return [[words[0]], [words[-1]], list(words), list(words[::-1][:2])]
+
+    items = Annotated[list[_word(match[1])], BeforeValidator(split_list), MinLen(1), AfterValidator(once)]  # type: ignore[misc]
+    return Range(items, samples)
 
 
-@dataclass(frozen=True)
-class Each:
-    """A list, not empty, whose items lie in a range."""
+def _each(match: re.Match[str]) -> Range:
+    """`each at least 0`: a list, not empty."""
+    item = parse(match[1])
 
-    item: Range
+    def samples() -> list[Any]:
+        values = item.samples()
+        return [*([value] for value in values), [values[-1], values[0]]]
 
-    def fit(self, value: Any) -> list[Any]:
-        """The items; `1,2,3` from a command line."""
-        items = split_list(value)
-        if not items:
-            raise Mismatch("none at all")
-        return [self.item.fit(item) for item in items]
-
-    def samples(self) -> list[Any]:
-        """Each end of the items alone, and a list of two."""
-        items = self.item.samples()
-        return [*([item] for item in items), [items[-1], items[0]]]
+    return Range(Annotated[list[item.kind], BeforeValidator(split_list), MinLen(1)], samples)  # type: ignore[name-defined]
 
 
-@dataclass(frozen=True)
-class Text:
-    """Text that stays text; `items` for a list of texts."""
+def _exactly(value: Any) -> Range:
+    """`None` or `[]`, also as a person types it."""
 
-    items: bool = False
-    form: str = ".*"
+    def same(found: Any) -> Any:
+        if found is False or found not in (value, str(value)):
+            raise ValueError
+        return value
 
-    def fit(self, value: Any) -> Any:
-        """The text."""
-        if self.items:
-            items = split_list(value)
-            if all(isinstance(item, str) for item in items):
-                return items
-        elif isinstance(value, str) and re.fullmatch(self.form, value, re.DOTALL):
-            return value
-        raise Mismatch if isinstance(value, str) else Mismatch("not text; with papermill, -r passes text as it is")
-
-    def samples(self) -> list[Any]:
-        """No text can be made up that a chapter knows."""
-        return []
+    return Range(Annotated[Any, BeforeValidator(same)], lambda: [value])
 
 
-@dataclass(frozen=True)
-class File:
-    """A path, meant from the current folder; `like` names the known table whose columns it must have."""
+def _text(form: str = ".*") -> Range:
+    """Text that stays text and has a form."""
 
-    like: str = ""
-    new: bool = False
-    ending: str = ""
+    def shaped(value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError("not text; with papermill, -r passes text as it is")
+        if not re.fullmatch(form, value, re.DOTALL):
+            raise ValueError
+        return value
 
-    def fit(self, value: Any) -> str:
-        """The whole path."""
-        if not isinstance(value, str | Path) or not str(value).endswith(self.ending):
-            raise Mismatch
-        path = Path(value).expanduser().absolute()
-        if self.new and not path.parent.is_dir():
-            raise Mismatch(f"there is no folder {path.parent}")
-        if not self.new and not (path.is_file() or (self.like and path.is_dir())):
-            raise Mismatch(f"there is no file {path}")
-        return str(path)
-
-    def samples(self) -> list[Any]:
-        """A test has to bring files of its own."""
-        return []
+    return Range(Annotated[Any, BeforeValidator(shaped)])
 
 
-@dataclass(frozen=True)
-class Model:
-    """file.py:name, the file meant from the current folder."""
+def _path(like: str = "", new: bool = False, ending: str = "", name: str = "") -> Range:
+    """A path, meant from the current folder; `name` is a form of what may stand behind it after a colon."""
 
-    def fit(self, value: Any) -> str:
-        """The whole path of the file, and the name."""
-        file, colon, name = str(value).rpartition(".py:")
-        if not colon or not name.isidentifier():
-            raise Mismatch
-        path = Path(f"{file}.py").expanduser().absolute()
-        if not path.is_file():
-            raise Mismatch(f"there is no file {path}")
-        return f"{path}:{name}"
+    def found(value: Any) -> str:
+        file, _, inside = str(value).rpartition(":") if name else (str(value), "", "")
+        path = Path(file).expanduser().absolute()
+        if not isinstance(value, str | Path) or not file.endswith(ending) or not re.fullmatch(name, inside):
+            raise ValueError
+        if new and not path.parent.is_dir():
+            raise ValueError(f"there is no folder {path.parent}")
+        if not new and not (path.is_file() or (like and path.is_dir())):
+            raise ValueError(f"there is no file {path}")
+        return f"{path}:{inside}" if name else str(path)
 
-    def samples(self) -> list[Any]:
-        """A test has to bring files of its own."""
-        return []
+    return Range(Annotated[Any, BeforeValidator(found)], like=like)
 
 
-@dataclass(frozen=True)
-class Flag:
-    """True or false."""
-
-    def fit(self, value: Any) -> bool:
-        """The truth value."""
-        known = {"true": True, "false": False}
-        if isinstance(value, bool) or str(value).lower() in known:
-            return known[str(value).lower()]
-        raise Mismatch
-
-    def samples(self) -> list[Any]:
-        """Both."""
-        return [True, False]
-
-
-@dataclass(frozen=True)
-class Either:
-    """Any of several ranges."""
-
-    parts: tuple[Range, ...]
-
-    def fit(self, value: Any) -> Any:
-        """By the first range that it fits; else the longest reason why not."""
-        reasons = []
-        for part in self.parts:
-            try:
-                return part.fit(value)
-            except Mismatch as problem:
-                reasons.append(str(problem))
-        raise Mismatch(max(reasons, key=len))
-
-    def samples(self) -> list[Any]:
-        """Those of all parts."""
-        return [value for part in self.parts for value in part.samples()]
-
-
-def split_list(value: Any) -> list[Any]:
+def split_list(value: Any) -> Any:
     """A list, or what text means: a JSON list, or texts between commas (quote one that has a comma)."""
-    if isinstance(value, list | tuple):
-        return list(value)
     if not isinstance(value, str):
-        raise Mismatch("not a list")
+        return value
     if value.lstrip().startswith("["):
         try:
             return list(json.loads(value))
@@ -293,41 +228,26 @@ def split_list(value: Any) -> list[Any]:
     return [item.strip() for row in csv.reader([value], skipinitialspace=True) for item in row if item.strip()]
 
 
-def _numbers(match: re.Match[str]) -> Range:
-    """`2 to 5`, `at least 1`, `above 0.0`, `between 0.0 and 1.0`."""
-    limits = [text for text in match.groups() if text]
-    low, high = float(limits[0]), float(limits[1]) if len(limits) > 1 else math.inf
-    return Number(low, high, "." not in "".join(limits), match[0].startswith(("above", "between")))
-
-
-def _words(text: str) -> tuple[str, ...]:
-    """The words of `a, b, c`, or those that `the methods` stands for."""
-    if text.startswith("the "):
-        if text[4:] not in NAMES:
-            raise ValueError(f"{text!r} stands for no known names; known are {', '.join(NAMES)}")
-        return NAMES[text[4:]]
-    return tuple(word.strip() for word in text.split(","))
-
-
+FLAG = BeforeValidator(lambda value: {"true": True, "false": False}.get(str(value).lower(), value))
 NUMBER = r"(-?\d+(?:\.\d+)?)"
 FORMS: dict[str, Callable[[re.Match[str]], Range]] = {
-    "None": lambda _: Exactly(None),
-    r"\[\]": lambda _: Exactly([]),
+    "None": lambda _: _exactly(None),
+    r"\[\]": lambda _: _exactly([]),
     rf"{NUMBER} to {NUMBER}|at least {NUMBER}|above {NUMBER}|between {NUMBER} and {NUMBER}": _numbers,
-    "one of (.+)": lambda match: Choice(_words(match[1])),
-    "some of (.+)": lambda match: Selection(_words(match[1])),
-    "each (.+)": lambda match: Each(parse(match[1])),
-    "any text|a column|a class": lambda _: Text(),
-    "columns": lambda _: Text(items=True),
-    "true or false": lambda _: Flag(),
-    "a file": lambda _: File(),
-    "a new file": lambda _: File(new=True),
-    r"a file like (\S+)": lambda match: File(like=match[1]),
-    r"a (\.\w+) file": lambda match: File(ending=match[1]),
-    r"file\.py:name": lambda _: Model(),
-    "an address": lambda _: Text(form=r"\w+://[\w.-]+:\d+"),
-    r"([\w.]+):[A-Z]+": lambda match: Text(form=rf"{match[1]}:[\w.-]+"),
-    "module:name": lambda _: Text(form=r"(?!.*\.py:)\w+(\.\w+)*:\w+"),
+    "one of (.+)": _choice,
+    "some of (.+)": _selection,
+    "each (.+)": _each,
+    "any text|a column|a class": lambda _: _text(),
+    "columns": lambda _: Range(Annotated[list[Annotated[str, Strict()]], BeforeValidator(split_list)]),
+    "true or false": lambda _: Range(Annotated[bool, FLAG, Strict()], lambda: [True, False]),
+    "a file": lambda _: _path(),
+    "a new file": lambda _: _path(new=True),
+    r"a file like (\S+)": lambda match: _path(like=match[1]),
+    r"a (\.\w+) file": lambda match: _path(ending=match[1]),
+    r"file\.py:name": lambda _: _path(ending=".py", name=r"[^\W\d]\w*"),
+    "an address": lambda _: _text(r"\w+://[\w.-]+:\d+"),
+    r"([\w.]+):[A-Z]+": lambda match: _text(rf"{match[1]}:[\w.-]+"),
+    "module:name": lambda _: _text(r"(?!.*\.py:)\w+(\.\w+)*:\w+"),
 }
 
 
@@ -339,9 +259,12 @@ def parse(text: str) -> Range:
     ValueError : the text has none of the known forms
     """
     plain = re.sub(r"\s*\([^)]*\)", "", text).strip()
-    parts = [plain] if plain == "true or false" else plain.split(" or ")
-    result = [_form(part.strip()) for part in parts]
-    return result[0] if len(result) == 1 else Either(tuple(result))
+    parts = [_form(part.strip()) for part in ([plain] if plain == "true or false" else plain.split(" or "))]
+    if len(parts) == 1:
+        return parts[0]
+    kind = Annotated[Union[tuple(part.kind for part in parts)], Field(union_mode="left_to_right")]  # noqa: UP007
+    like = next((part.like for part in parts if part.like), "")
+    return Range(kind, lambda: [value for part in parts for value in part.samples()], like)
 
 
 def _form(text: str) -> Range:

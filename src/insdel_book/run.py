@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from insdel.errors import RunError, UserError
+from insdel_book.cache import SRC, code_hash
 from insdel_book.chapters import RECORD, Chapter, read_parameters, tagged
 from insdel_book.parameters import Parameter
 from insdel_paper import provenance
@@ -21,56 +21,47 @@ from insdel_paper import provenance
 MISTAKES = ("UserError", "UserTypeError", "DataError", "DamagedRecordError", "WeightsError")
 
 
+# the last cell of every run: which modules the chapter's code has loaded
+MODULES = """\
+import sys
+from insdel_book.chapters import record
+packages = {"insdel", "insdel_paper", "insdel_book", "course"}
+record(modules=sorted(name for name in sys.modules if name.split(".")[0] in packages))"""
+
+
 class ChapterError(RunError):
     """A chapter did not run to its end; the message names the chapter, the cell and the error."""
 
 
-def set_environment(threads: int, settings: str) -> None:
-    """Set this process up for kernels: this package, so many threads each, nobody's personal settings.
-
-    `settings` is an empty folder, in which IPython then finds no one's start-up files.
-    """
-    package = str(Path(__file__).resolve().parents[1])
-    variables = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-    os.environ.update(dict.fromkeys(variables, str(threads)))
-    os.environ.update(
-        PYTHONPATH=os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")])),
-        PYTHONHASHSEED="0",
-        PYDEVD_DISABLE_FILE_VALIDATION="1",
-        IPYTHONDIR=settings,
-        MPLBACKEND="module://matplotlib_inline.backend_inline",
-        OMP_WAIT_POLICY="PASSIVE",  # kernels share the cores: a thread that waits must not spin
-        TQDM_DISABLE="1",  # a progress bar has no place on a page
-        PYTHONWARNINGS="ignore:IProgress not found",  # nor has the remark that there is no widget for it
-    )
-
-
 def execute(
-    chapter: Chapter, values: Mapping[str, Any], profile: str, tell: Callable[[int, int], None] | None = None
+    chapter: Chapter, values: Mapping[str, Any], profile: str, on_cell_start: Callable[[int, int], None] | None = None
 ) -> Any:
     """Return the executed notebook, cleaned, with the facts of its run in its metadata under `insdel`.
 
-    tell : called with the number of each code cell that begins, and how many there are
+    on_cell_start : called with the number of each code cell that begins, and how many there are
 
     Raises UserError if a cell refuses what the reader chose, and ChapterError with the cell and the error if one
     fails otherwise, or if the kernel ended before the last one.
     """
     import papermill
     from nbclient.exceptions import DeadKernelError
+    from nbformat.v4 import new_code_cell
 
-    source, started = chapter.read(), time.perf_counter()
-    parameters = read_parameters(source)
-    begun: list[float] = []
+    source, started, clock = chapter.read(), time.time(), time.perf_counter()
+    parameters, begun = read_parameters(source), []
+    source.cells.append(new_code_cell(MODULES))
+    count = sum(cell.cell_type == "code" for cell in source.cells) + bool(values)
 
-    def heard(number: int, count: int) -> None:
-        begun.append(round(time.perf_counter() - started, 1))
-        if tell:
-            tell(number, count)
+    def note_start(cell: Any, cell_index: int) -> None:
+        if cell.cell_type == "code":
+            begun.append(round(time.perf_counter() - clock, 1))
+            if on_cell_start:
+                on_cell_start(len(begun), count)
 
     try:
         notebook = papermill.execute_notebook(
             source, None, dict(values), kernel_name="python3", progress_bar=False, cwd=chapter.source.parent,
-            engine_name=_telling_engine(), tell=heard,
+            on_cell_start=note_start,
             extra_arguments=["--log-level=50"],  # the kernel's own remarks are none of the chapter's
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
@@ -80,35 +71,20 @@ def execute(
     except (DeadKernelError, RuntimeError) as error:
         raise ChapterError(f"{chapter.source.name}: the kernel died ({error}); {limits()}") from None
     refuse_unfinished(chapter.source.name, notebook)
-    used = {name: values.get(name, parameter.default) for name, parameter in parameters.items()}
-    facts = {"profile": profile, "parameters": used, "recorded": take_records(notebook), "cells": begun}
-    facts |= run_facts(time.perf_counter() - started)
+    recorded = take_records(notebook)
+    modules = [*recorded.pop("modules"), __name__]
+    del notebook.cells[-1]
+    notebook.metadata["insdel"] = {
+        "profile": profile,
+        "parameters": {name: values.get(name, parameter.default) for name, parameter in parameters.items()},
+        "recorded": recorded, "modules": modules, "code": code_hash(chapter.source.parents[1], modules, started),
+        "cells": begun, "seconds": round(time.perf_counter() - clock, 1),
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "versions": provenance.versions(), "hardware": provenance.hardware(),
+    }  # fmt: skip
     show_values(notebook, parameters, values)
     clean(notebook, scrubber(chapter.source.parents[1]))
-    notebook.metadata["insdel"] = facts
     return notebook
-
-
-def _telling_engine() -> str:
-    """Register an engine of papermill that tells which code cell begins, and return its name."""
-    from papermill.engines import NBClientEngine, papermill_engines
-
-    class Telling(NBClientEngine):
-        @classmethod
-        def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, tell: Any = None, **options: Any) -> Any:
-            plain = nb_man.cell_start
-            code = [id(cell) for cell in nb_man.nb.cells if cell.cell_type == "code"]
-
-            def cell_start(cell: Any, *rest: Any, **named: Any) -> None:
-                if id(cell) in code:
-                    tell(code.index(id(cell)) + 1, len(code))
-                plain(cell, *rest, **named)
-
-            nb_man.cell_start = cell_start
-            return super().execute_managed_notebook(nb_man, kernel_name, **options)
-
-    papermill_engines.register("telling", Telling)
-    return "telling"
 
 
 def refuse_unfinished(name: str, notebook: Any) -> None:
@@ -195,7 +171,7 @@ def scrubber(root: Path) -> Callable[[str], str]:
     """Return a function that takes this machine's folders out of a text."""
     kernel_file = re.escape(tempfile.gettempdir()) + r"/ipykernel_\d+/\d+\.py"
     rules = [(re.compile(kernel_file), "cell")]
-    folders = {str(root): ".", str(Path(__file__).resolve().parents[1]): "src", sys.prefix: "python"}
+    folders = {str(root): ".", str(SRC): "src", sys.prefix: "python"}
     folders |= {tempfile.gettempdir(): "tmp", str(Path.home()): "~"}
     for folder in sorted(folders, key=len, reverse=True):
         if len(folder) > 1:  # "</root>" is no folder, nor is "/" worth hiding
@@ -237,13 +213,3 @@ def _map_text(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, dict):
         return type(value)({key: _map_text(item, change) for key, item in value.items()})
     return value
-
-
-def run_facts(seconds: float) -> dict[str, Any]:
-    """Return when, how long, with which versions and on what kind of machine; no names of machines."""
-    return {
-        "seconds": round(seconds, 1),
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "versions": provenance.versions(),
-        "hardware": provenance.hardware(),
-    }

@@ -12,81 +12,69 @@ from typing import Any
 import yaml
 
 from insdel.errors import UserError
-from insdel_book.build import Say, keep_files, publish, run_chapters, typeset
-from insdel_book.chapters import Chapter, by_label, list_chapters, profile_values, toc_files
-from insdel_book.course.lectures import Lecture, choose, read_lectures, refuse_unknown
+from insdel_book.build import Log, keep_files, publish, run_chapters, typeset
+from insdel_book.chapters import Chapter, list_chapters, profile_values, toc_files
+from insdel_book.course.lectures import FILE, Lecture, read_lectures, refuse_unknown
 from insdel_book.space import check_room, scratch
 
 HEADING = re.compile(r"^\(([\w-]+)\)=\n#+ (.+)$", re.MULTILINE)
+STYLE = "slides.css"  # in the folder course/
 WHOLE = ("book/glossary", "book/references")  # pages that terms and citations need
-STATIC = Path(__file__).resolve().parent / "course" / "static"
 # what serves the book's own pages only: extensions, and settings that name its files
 FOR_PAGES = {"sphinx_book_theme", "sphinx_copybutton", "sphinx_togglebutton"}
-SETTINGS_FOR_PAGES = {
-    "html_css_files",
-    "html_js_files",
-    "html_static_path",
-    "html_theme_options",
-    "togglebutton_selector",
-}
+SETTINGS_FOR_PAGES = {"html_css_files", "html_js_files", "html_static_path", "html_theme_options",
+                      "togglebutton_selector"}  # fmt: skip
 OUTPUTS = ("image/svg+xml", "image/png", "text/html", "text/markdown", "text/plain")  # of an output the first there is
-FRAME = {
-    "width": 1280,
-    "height": 720,
-    "margin": 0.06,
-    "center": False,
-    "hash": True,
-    "slideNumber": "c/t",
-    "transition": "none",
-}
+FRAME = {"width": 1280, "height": 720, "margin": 0.06, "center": False, "hash": True, "slideNumber": "c/t",
+         "transition": "none"}  # fmt: skip
 SETTINGS = {
     "html_copy_source": False,
     "html_domain_indices": False,
     "nb_mime_priority_overrides": [["revealjs", kind, place] for place, kind in enumerate(OUTPUTS)],
-    "revealjs_css_files": ["slides.css"],
+    "revealjs_css_files": [STYLE],
+    "revealjs_static_path": ["static"],
     "revealjs_script_conf": FRAME,
-    "revealjs_static_path": [str(STATIC)],
     "revealjs_style_theme": "white",
     "suppress_warnings": ["mystnb.unknown_mime_type"],
 }
 
 
 def build_slides(
-    root: Path, target: Path, names: Iterable[str] | None = None, profile: str = "quick", say: Say = print
+    root: Path, target: Path, names: Iterable[str] | None = None, profile: str = "quick", log: Log = print
 ) -> list[Path]:
     """Make the decks of the named lectures, or of all, in the folder `target`; return the pages, `index.html` first."""
-    lectures = choose(read_lectures(), names)
+    if find_spec("sphinx_revealjs") is None:
+        raise UserError('slides need sphinx-revealjs, which is missing: pip install "insdel[book]"')
+    table = read_lectures(root / "course" / FILE)
+    unknown = [name for name in names or () if name not in table]
+    if unknown:
+        raise UserError(f"there is no lecture {unknown[0]!r}. The lectures are: {', '.join(table)}.")
+    lectures = [table[name] for name in names or table]
     chapters = lecture_chapters(root, lectures)
-    refuse_foreign(target)
+    if target.exists() and not (target / "_static" / "revealjs").is_dir():
+        raise UserError(f"{target} does not hold slides, so it is not overwritten. Move it, or name another with -o.")
     values = {chapter.name: profile_values(root, chapter, profile) for chapter in chapters.values()}
     check_room(root / "build", "run")
-    executed = run_chapters(root, chapters.values(), values, profile, say=say)
+    executed = run_chapters(root, chapters.values(), values, profile, log=log)
     with scratch(root / "build") as work:
         stage_slides(root, lectures, chapters, executed, work / "stage")
-        say("making the slides …")
-        publish(typeset(work, strict=False, say=say, builder="revealjs"), target)
+        log("making the slides …")
+        publish(typeset(work, strict=False, log=log, builder="revealjs"), target)
     return [target / f"{page}.html" for page in ("index", *(lecture.page for lecture in lectures))]
 
 
 def lecture_chapters(root: Path, lectures: Iterable[Lecture]) -> dict[str, Chapter]:
     """Return the chapters of the lectures by their label; refuse what is not, or no longer, in the book."""
-    if find_spec("sphinx_revealjs") is None:
-        raise UserError('slides need sphinx-revealjs, which is missing: pip install "insdel[book]"')
-    names, listed = by_label(root), {chapter.name: chapter for chapter in list_chapters(root)}
+    by_label = {chapter.heading[0]: chapter for chapter in list_chapters(root)}
     chapters: dict[str, Chapter] = {}
     for lecture in lectures:
         for label in lecture.chapters:
-            if label not in names:
-                raise UserError(f"lecture {lecture.name}: there is no chapter {label!r}. Chapters: {', '.join(names)}.")
-            chapters[label] = listed[names[label][0]]
+            if label not in by_label:
+                known = ", ".join(by_label)
+                raise UserError(f"lecture {lecture.name}: there is no chapter {label!r}. Chapters: {known}.")
+            chapters[label] = by_label[label]
         refuse_unknown(lecture, {label: chapters[label].source.read_text("utf-8") for label in lecture.chapters})
     return chapters
-
-
-def refuse_foreign(target: Path) -> None:
-    """Refuse to replace a folder that holds anything but slides."""
-    if target.exists() and not (target / "_static" / "revealjs").is_dir():
-        raise UserError(f"{target} does not hold slides, so it is not overwritten. Move it, or name another with -o.")
 
 
 def stage_slides(
@@ -105,7 +93,15 @@ def stage_slides(
     """
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     for file in toc_files(toc):
-        stage_page(root / f"{file}.md", executed, folder / f"{file}.md", whole=file in WHOLE)
+        source, page = root / f"{file}.md", folder / f"{file}.md"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        if source.stem in executed:
+            shutil.copyfile(executed[source.stem], page.with_suffix(".ipynb"))
+        elif source.is_file():  # the page about the book's status is only there in a build
+            text = source.read_text(encoding="utf-8")
+            page.write_text(text if file in WHOLE else headings(text), encoding="utf-8")
+    (folder / "static").mkdir()
+    shutil.copy(root / "course" / STYLE, folder / "static")
     shutil.copy(root / "book" / "references.bib", folder / "book")
     decks = {lecture.page: deck(lecture, chapters, executed) for lecture in lectures}
     titles = {lecture.page: [chapters[label].heading[1] for label in lecture.chapters] for lecture in lectures}
@@ -120,16 +116,6 @@ def stage_slides(
     toc["parts"].append({"caption": "Slides", "chapters": [{"file": page} for page in decks]})
     (folder / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
     (folder / "_config.yml").write_text(yaml.safe_dump(adapt(config, decks), allow_unicode=True), encoding="utf-8")
-
-
-def stage_page(source: Path, executed: Mapping[str, Path], page: Path, whole: bool) -> None:
-    """Stage one page of the book: executed if it is a chapter of the lectures, whole, or its headings only."""
-    page.parent.mkdir(parents=True, exist_ok=True)
-    if source.stem in executed:
-        shutil.copyfile(executed[source.stem], page.with_suffix(".ipynb"))
-    elif source.is_file():  # the page about the book's status is only there in a build
-        text = source.read_text(encoding="utf-8")
-        page.write_text(text if whole else headings(text), encoding="utf-8")
 
 
 def headings(text: str) -> str:

@@ -155,12 +155,12 @@ def test_names_are_those_that_the_package_knows() -> None:
     from insdel import METHODS
     from insdel.own.mlp import RECIPES
     from insdel.stats import REFERENCES
-    from insdel_book.course.exercises import EXERCISES
+    from insdel_book.course import load_exercises
     from insdel_paper.networks.search import recipe_variants
 
-    assert ranges.NAMES["methods"] == (*METHODS, *REFERENCES)
-    assert ranges.NAMES["exercises"] == tuple(EXERCISES)
-    assert set(ranges.NAMES["recipes"]) == {recipe for name in RECIPES for recipe in recipe_variants(name)}
+    assert ranges.NAMES["methods"]() == (*METHODS, *REFERENCES)
+    assert ranges.NAMES["exercises"]() == tuple(load_exercises().EXERCISES)
+    assert set(ranges.NAMES["recipes"]()) == {recipe for name in RECIPES for recipe in recipe_variants(name)}
 
 
 def test_papermill_users_get_the_same_check(tiny_book: Path, tmp_path: Path) -> None:

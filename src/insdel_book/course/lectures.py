@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,7 @@ import yaml
 
 from insdel.errors import UserError
 
-TABLE = Path(__file__).with_name("lectures.yml")
+FILE = "lectures.yml"  # in the folder course/
 CHAPTER, SECTION = r"^\(([\w-]+)\)=\n# ", r"^\(([\w-]+)\)=\n##+ "
 # a line of a chapter's source that gives a label to something of this kind
 LABELS = {
@@ -51,7 +51,7 @@ class Lecture:
         return f"{self.number:02d}_{self.name}"
 
 
-def read_lectures(path: Path = TABLE) -> dict[str, Lecture]:
+def read_lectures(path: Path) -> dict[str, Lecture]:
     """Return the lectures by name, in the order of the table."""
     table = yaml.safe_load(path.read_text(encoding="utf-8"))
     lectures = {}
@@ -62,15 +62,6 @@ def read_lectures(path: Path = TABLE) -> dict[str, Lecture]:
                 raise UserError(f"{path.name}, {name}: there is no kind {slide.kind!r}. Kinds: {', '.join(KINDS)}.")
         lectures[name] = Lecture(number, name, tuple(entry["chapters"]), slides)
     return lectures
-
-
-def choose(lectures: Mapping[str, Lecture], names: Iterable[str] | None = None) -> list[Lecture]:
-    """Return the lectures of these names, or all."""
-    wanted = list(lectures) if names is None else list(names)
-    for name in wanted:
-        if name not in lectures:
-            raise UserError(f"there is no lecture {name!r}. The lectures are: {', '.join(lectures)}.")
-    return [lectures[name] for name in wanted]
 
 
 def labels_of(kind: str, text: str) -> list[str]:
@@ -90,9 +81,9 @@ def _pictured(text: str) -> list[str]:
 def refuse_unknown(lecture: Lecture, texts: Mapping[str, str]) -> None:
     """Refuse a lecture that names what its chapters (label → source) do not have."""
     for slide in lecture.slides:
-        there = [label for text in texts.values() for label in labels_of(slide.kind, text)]
-        if slide.label not in there:
+        known = [label for text in texts.values() for label in labels_of(slide.kind, text)]
+        if slide.label not in known:
             raise UserError(
-                f"{TABLE.name}, {lecture.name}: there is no {slide.kind} {slide.label!r} in the chapters "
-                f"{', '.join(texts)}. Labels for that: {', '.join(there) or 'none'}."
+                f"{FILE}, {lecture.name}: there is no {slide.kind} {slide.label!r} in the chapters "
+                f"{', '.join(texts)}. Labels for that: {', '.join(known) or 'none'}."
             )

@@ -7,8 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from insdel.store import replace
-from insdel_book.cache import folder_hash
-from insdel_book.imports import PACKAGES
+from insdel_book.cache import SRC, folder_hash
 from insdel_book.pages.claims import claims_page
 from insdel_book.pages.errata import errata_page
 from insdel_paper import results
@@ -28,7 +27,7 @@ def write_pages(root: Path, folder: Path, staged: Collection[str]) -> None:
         "claims": lambda text: claims_page(text, derive(CLAIMS), staged),
         "errata": errata_page,
     }
-    packages = [folder_hash(Path(__file__).resolve().parents[2] / name) for name in sorted(PACKAGES)]
+    packages = [folder_hash(SRC / name) for name in ("insdel", "insdel_paper", "insdel_book")]
     state = [*packages, folder_hash(results.folder()), *sorted(staged)]
     for name, make in makers.items():
         page = folder / "book" / f"{name}.md"

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import base64
 import os
-import signal
 import textwrap
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from course.exercises import CHAPTERS, EXERCISES, TOPICS, Exercise, draw
+from course.exercises.base import BEGIN
 from insdel.errors import RunError, UserError
-from insdel_book.course.exercises import CHAPTERS, EXERCISES, TOPICS, Exercise, draw
-from insdel_book.course.exercises.base import BEGIN
+from insdel_book.jobs import stopped_kernels
+from insdel_book.twins import FETCH, KERNEL
 
-KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 KINDS = ("student", "teacher")
 SETUP = """\
 from collections.abc import Callable, Sequence
@@ -30,17 +29,19 @@ from itertools import combinations, permutations, product
 import numpy as np
 
 import insdel
-from insdel_paper import figures
 from insdel.examples import game
-from insdel_book.course.exercises import check, draw, example
+from insdel.plots import use_style
+from insdel_book.course import load_course
 
-figures.use_style()"""
-INSTALL = """\
-# Colab and the like: install the package. Does nothing where it is installed.
+exercises = load_course("exercises")
+check, draw, example = exercises.check, exercises.draw, exercises.example
+use_style()"""
+INSTALL = f"""\
+# Colab and the like: get the course and install the package. Does nothing where it is installed.
 import importlib.util
 
 if importlib.util.find_spec("insdel") is None:
-    %pip install -q "insdel @ git+{address}"
+    {FETCH}
 
 """
 HOW = """\
@@ -65,7 +66,7 @@ def notebook(topic: str, solved: bool, address: str | None = None) -> Any:
     number = list(TOPICS).index(topic) + 1
     chapters = dict.fromkeys(CHAPTERS[exercise.chapter] for exercise in topic_exercises(topic))
     title = f"# {number} {TOPICS[topic]}\n\n{HOW}\nThe chapters behind it: {'; '.join(chapters)}."
-    setup = (INSTALL.format(address=address) if address else "") + SETUP
+    setup = (INSTALL.format(address=address, commit="HEAD") if address else "") + SETUP
     cells = [_cell("markdown", f"{topic}-title", title), _cell("code", f"{topic}-setup", setup)]
     for place, exercise in enumerate(topic_exercises(topic), start=1):
         cells += exercise_cells(exercise, f"{number}.{place}", solved)
@@ -144,25 +145,13 @@ def execute(solved: Any) -> Any:
     quiet = os.environ | {"TQDM_DISABLE": "1", "PYTHONWARNINGS": "ignore:IProgress not found"}
     options = {"timeout": 600, "kernel_name": "python3", "record_timing": False}
     client = NotebookClient(solved, extra_arguments=["--log-level=50"], **options)
-    with ThreadPoolExecutor(1) as pool:  # in the main thread nbclient would take Ctrl-C for itself
-        running = pool.submit(client.execute, env=quiet)
-        try:
-            running.result()
-        except CellExecutionError as error:
-            raise RunError(f"a solution of the course fails: {error.ename}: {error.evalue}") from None
-        except BaseException:
-            _end_kernel(client, running)
-            raise
+    try:
+        with stopped_kernels(1) as pool:  # in the main thread nbclient would take Ctrl-C for itself
+            pool.submit(client.execute, env=quiet).result()
+    except CellExecutionError as error:
+        raise RunError(f"a solution of the course fails: {error.ename}: {error.evalue}") from None
     solved.metadata["language_info"] = {"name": "python"}
     return solved
-
-
-def _end_kernel(client: Any, running: Future[Any]) -> None:
-    """End the kernel of a notebook that is not waited for any more, as soon as it has one."""
-    while not running.done():
-        if client.km is not None and client.km.has_kernel:
-            os.kill(client.km.provisioner.pid, signal.SIGKILL)
-        wait([running], 0.2)
 
 
 def refuse_edited(path: Path, made: Any) -> None:
@@ -180,20 +169,20 @@ def refuse_edited(path: Path, made: Any) -> None:
                         "It is never overwritten. Move it, or name another folder with -o.")  # fmt: skip
 
 
-def write_course(folder: Path, address: str | None = None, say: Callable[[str], None] = print) -> list[Path]:
+def write_course(folder: Path, address: str | None = None, log: Callable[[str], None] = print) -> list[Path]:
     """Write `student/` and `teacher/` notebooks of all topics into a folder and return their paths."""
     import nbformat
 
     written = []
-    plan = {(topic, kind): folder / kind / f"{number:02d}_{topic}.ipynb"
-            for number, topic in enumerate(TOPICS, start=1) for kind in KINDS}  # fmt: skip
-    for (topic, kind), path in plan.items():
-        refuse_edited(path, notebook(topic, kind == "teacher", address))
-    for topic in TOPICS:
-        for kind in KINDS:
-            made, path = notebook(topic, kind == "teacher", address), plan[topic, kind]
+    numbered = list(enumerate(TOPICS, start=1))
+    made = {folder / kind / f"{number:02d}_{topic}.ipynb": notebook(topic, kind == "teacher", address)
+            for number, topic in numbered for kind in KINDS}  # fmt: skip
+    for path, one in made.items():
+        refuse_edited(path, one)
+    for number, topic in numbered:
+        for path in (folder / kind / f"{number:02d}_{topic}.ipynb" for kind in KINDS):
             path.parent.mkdir(parents=True, exist_ok=True)
-            nbformat.write(execute(made) if kind == "teacher" else made, path)
+            nbformat.write(execute(made[path]) if path.parent.name == "teacher" else made[path], path)
             written.append(path)
-        say(f"{TOPICS[topic]}: {len(topic_exercises(topic))} exercises, all solutions pass")
+        log(f"{TOPICS[topic]}: {len(topic_exercises(topic))} exercises, all solutions pass")
     return written

@@ -1,0 +1,169 @@
+"""Run chapters, several at a time, each in a kernel of its own, and show how far they are."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+from tqdm import tqdm
+
+from insdel_book.cache import SRC, run_facts
+from insdel_book.chapters import Chapter
+from insdel_book.run import execute
+
+Log = Callable[[str], None]
+TICK = 0.5  # seconds between two looks at the clock
+EVERY = 30.0  # seconds between two lines in a log
+STATE = "{percentage:3.0f} %, {elapsed} so far, about {remaining} left{postfix}"
+
+
+@dataclass
+class Job:
+    """One chapter to run, where its executed notebook goes, and how far it is.
+
+    last : when its code cells began in the last run with this profile, and its whole time, in seconds
+    """
+
+    chapter: Chapter
+    values: Mapping[str, Any]
+    profile: str
+    path: Path
+    last: Sequence[float] = (10.0,)
+    cell: int = 0
+    cells: int = 0
+
+    def on_cell_start(self, cell: int, cells: int) -> None:
+        """Note the number of the cell that begins, from 1."""
+        self.cell, self.cells = cell, cells
+
+    @property
+    def reached(self) -> float:
+        """How far it is, in seconds of the last run."""
+        return self.last[self.cell - 1] if 0 < self.cell < len(self.last) else 0.0
+
+    def run(self) -> float:
+        """Run the chapter, write the executed notebook and return the seconds it took."""
+        import nbformat
+
+        notebook = execute(self.chapter, self.values, self.profile, self.on_cell_start)
+        part = self.path.with_suffix(f".{os.getpid()}.part")
+        try:
+            nbformat.write(notebook, part)
+            part.replace(self.path)  # a half-written notebook must never pass for a cached one
+        except OSError as error:
+            raise OSError(f"{self.chapter.name} ran, but cannot be kept: {error.strerror} ({part.parent}).") from None
+        finally:
+            part.unlink(missing_ok=True)
+        return float(notebook.metadata["insdel"]["seconds"])
+
+
+def last_times(folder: Path, name: str, profile: str) -> list[float]:
+    """When the cells began in the newest run of a chapter in the cache, and its whole time; [10.0] if there is none."""
+    for path in sorted(folder.glob(f"{name}-*.ipynb"), key=lambda path: -path.stat().st_mtime)[:3]:
+        facts = run_facts(path) or {}
+        if facts.get("profile") == profile:
+            return [*facts["cells"], float(facts["seconds"])]
+    return [10.0]
+
+
+def run_jobs(jobs: list[Job], at_once: int | None, log: Log) -> None:
+    """Run chapters, as many at a time as there are cores; stop at the first that fails."""
+    if not jobs:
+        return
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count, started = max(1, min(at_once or cores, len(jobs))), time.monotonic()
+    for job in jobs:
+        job.last = last_times(job.path.parent, job.chapter.name, job.profile)
+    with kernel_environment(max(1, cores // count)), interrupt_flag() as interrupted, stopped_kernels(count) as pool:
+        running = {pool.submit(job.run): job for job in jobs}
+        bar = tqdm(total=sum(job.last[-1] for job in jobs), disable=None, bar_format=f"{{l_bar}}{{bar}}|{STATE}")
+        shown = started
+        while running:
+            for future in wait(running, TICK, FIRST_COMPLETED).done:
+                job, seconds = running.pop(future), future.result()
+                bar.clear()
+                log(f"{job.chapter.name}: {seconds:.1f} s ({len(jobs) - len(running)} of {len(jobs)})")
+            done = sum(job.last[-1] for job in jobs if job not in running.values())
+            bar.n = done + sum(job.reached for job in running.values())
+            bar.set_postfix_str(text := describe(running.values()))
+            if bar.disable and time.monotonic() - shown > EVERY:
+                log(tqdm.format_meter(bar.n, bar.total, time.monotonic() - started, postfix=text, bar_format=STATE))
+                shown = time.monotonic()
+            if interrupted.is_set():
+                raise KeyboardInterrupt
+        bar.close()
+    if len(jobs) > 1:
+        log(f"{len(jobs)} chapters in {time.monotonic() - started:.1f} s, {count} at a time")
+
+
+def describe(jobs: Any) -> str:
+    """Which cell of how many each chapter is at."""
+    return "; ".join(f"{job.chapter.name}: cell {job.cell} of {job.cells}" for job in jobs if job.cells)
+
+
+@contextmanager
+def kernel_environment(threads: int) -> Iterator[None]:
+    """Set this process up for kernels: this package, so many threads each, nobody's personal settings."""
+    before = dict(os.environ)
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    with tempfile.TemporaryDirectory() as settings:
+        os.environ.update(
+            dict.fromkeys(names, str(threads)),
+            PYTHONPATH=os.pathsep.join(filter(None, [str(SRC), os.environ.get("PYTHONPATH", "")])),
+            PYTHONHASHSEED="0",
+            PYDEVD_DISABLE_FILE_VALIDATION="1",
+            IPYTHONDIR=settings,  # an empty folder: no one's start-up files
+            MPLBACKEND="module://matplotlib_inline.backend_inline",
+            OMP_WAIT_POLICY="PASSIVE",  # kernels share the cores: a thread that waits must not spin
+            TQDM_DISABLE="1",  # a progress bar has no place on a page
+            PYTHONWARNINGS="ignore:IProgress not found",  # nor has the remark that there is no widget for it
+        )
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+
+@contextmanager
+def interrupt_flag() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets: an exception would be lost if it came while Python clears up after an object."""
+    flag = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield flag
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: flag.set())
+    try:
+        yield flag
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def stopped_kernels(count: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads that wait for kernels; whatever happens, no kernel that they started lives on.
+
+    After SIGKILL of this process kernels end by themselves, as ipykernel looks for its parent every second.
+    """
+    before = set(psutil.Process().children())
+    pool = ThreadPoolExecutor(count)
+    try:
+        yield pool
+    finally:
+        closing = threading.Thread(target=pool.shutdown, kwargs={"cancel_futures": True})
+        closing.start()
+        while closing.is_alive():
+            for child in set(psutil.Process().children(recursive=True)) - before:
+                with suppress(psutil.NoSuchProcess):
+                    child.kill()
+            closing.join(TICK)
