@@ -77,6 +77,7 @@ def run_one(
         stage(root, executed, work / "stage")
         pages = typeset(work, strict=False, log=log)
         folder = output()
+        folder.mkdir(exist_ok=True)
         notebook = folder / f"{chapter.name}.ipynb"
         shutil.copyfile(work / "stage" / "notebooks" / notebook.name, notebook)
         return notebook, publish(pages, folder / "html") / "notebooks" / f"{chapter.name}.html"

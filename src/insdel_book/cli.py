@@ -172,7 +172,6 @@ def run_command(options: argparse.Namespace) -> None:
     check_room((place or default).parent, "run")
     if place:
         refuse_taken(place, f"{chapter.name}.ipynb")
-        place.mkdir(exist_ok=True)
     written = run_one(root, chapter, values, lambda: place or fresh_folder(default), options.profile, log)
     log("\n".join(map(str, written)))
 

@@ -96,7 +96,7 @@ def run_jobs(jobs: list[Job], at_once: int | None, log: Log) -> None:
             done = sum(job.last[-1] for job in jobs if job not in running.values())
             bar.n = done + sum(job.reached for job in running.values())
             bar.set_postfix_str(text := describe(running.values()))
-            if bar.disable and time.monotonic() - shown > EVERY:
+            if running and bar.disable and time.monotonic() - shown > EVERY:
                 log(tqdm.format_meter(bar.n, bar.total, time.monotonic() - started, postfix=text, bar_format=STATE))
                 shown = time.monotonic()
             if interrupted.is_set():

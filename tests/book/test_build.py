@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from conftest import ROOT, insdel, make_tiny_book
 
 from insdel_book.build import launch_options, publish, typeset
-from insdel_book.cache import chapter_key, folder_hash, package_graph, surroundings
+from insdel_book.cache import chapter_key, code_hash, folder_hash, run_facts
 from insdel_book.chapters import list_chapters
 
 
@@ -93,27 +93,46 @@ def test_edited_code_runs_the_chapters_that_use_it(book: Path, package: Path) ->
     assert "01_add: unchanged" in again.stdout and "02_draw: unchanged" not in again.stdout
 
 
+def test_the_kernel_tells_which_modules_a_chapter_depends_on(book: Path) -> None:
+    paths = {path.name[:6]: path for path in (book / "build" / "cache").glob("*.ipynb")}
+    add, draw = (set(run_facts(paths[name])["modules"]) for name in ("01_add", "02_dra"))
+    assert {"insdel_book.chapters", "insdel_book.run"} <= add & draw
+    assert "insdel.plots" in draw - add and "insdel_book.build" not in add | draw
+
+
+def test_data_of_a_package_counts_and_a_file_that_changed_meanwhile_is_no_basis(tmp_path: Path) -> None:
+    folder = tmp_path / "course"
+    folder.mkdir()
+    for name in ("__init__.py", "one.py", "table.yml"):
+        (folder / name).touch()
+    names = ["course", "course.one"]
+    hashes = [code_hash(tmp_path, names)]
+    for name in ("one.py", "table.yml"):
+        (folder / name).write_text("more")
+        hashes.append(code_hash(tmp_path, names))
+    assert len(set(hashes)) == 3 and code_hash(tmp_path, ["course.one"]) != hashes[-1]
+    assert code_hash(tmp_path, names, since=0.0) == "" and code_hash(tmp_path, names, since=4e9) == hashes[-1]
+
+
 def test_each_part_of_the_key_counts(tiny_book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chapter, other = list_chapters(tiny_book)
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "downloads"))
     monkeypatch.delenv("INSDEL_DATA", raising=False)
-    common, graph = surroundings(tiny_book), package_graph()
-    assert common["data"] == "none None None"
-    keys = [chapter_key(chapter, {}, common, graph), chapter_key(other, {}, common, graph)]
-    keys.append(chapter_key(chapter, {"count": 1}, common, graph))
+    keys = [chapter_key(chapter, {}, tiny_book), chapter_key(other, {}, tiny_book)]
+    keys.append(chapter_key(chapter, {"count": 1}, tiny_book))
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "rows.csv").write_text("1", encoding="utf-8")
     monkeypatch.setenv("INSDEL_DATA", str(tmp_path / "data"))
-    keys.append(chapter_key(chapter, {}, surroundings(tiny_book), graph))
+    keys.append(chapter_key(chapter, {}, tiny_book))
     (tmp_path / "data" / "rows.csv").write_text("2", encoding="utf-8")
-    keys.append(chapter_key(chapter, {}, surroundings(tiny_book), graph))
+    keys.append(chapter_key(chapter, {}, tiny_book))
     (tiny_book / "results").mkdir()
     (tiny_book / "results" / "table.csv").write_text("1", encoding="utf-8")
-    keys.append(chapter_key(chapter, {}, surroundings(tiny_book), graph))
+    keys.append(chapter_key(chapter, {}, tiny_book))
     chapter.source.write_text(chapter.source.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    keys.append(chapter_key(chapter, {}, surroundings(tiny_book), graph))
+    keys.append(chapter_key(chapter, {}, tiny_book))
     assert len(set(keys)) == len(keys)
-    assert keys[-1] == chapter_key(chapter, {}, surroundings(tiny_book), graph)
+    assert keys[-1] == chapter_key(chapter, {}, tiny_book)
 
 
 def test_publishing_replaces_the_old_pages(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_times_come_from_runs_with_the_profiles_own_parameters(book: Path) -> No
     assert found(book)["time, quick"].found == "not known yet" and "finds out" in found(book)["time, quick"].remedy
     put = run_of(book)
     put("01_add", "a", "quick", 30, **ADD)
-    put("01_add", "b", "quick", 999, **{**ADD, "count": 1000})  # a reader's own run
+    put("01_add", "b", "quick, changed", 999, **{**ADD, "count": 1000})  # a reader's own run
     put("01_add", "c", "smoke", 7, **{**ADD, "count": 2})
     put("02_draw", "d", "quick", 70, points=4)
     table = durations.measured(book).set_index(["profile", "chapter"])["seconds"]
@@ -153,7 +153,7 @@ def test_damaged_records_and_caches_are_named_not_fatal(book: Path, file: str) -
 
 
 def test_durations_in_words() -> None:
-    assert [durations.say(s) for s in (5, 89, 90, 5399, 5400, 36000)] == ["5 s", "89 s", "2 min", "90 min", "1.5 h",
+    assert [durations.in_words(s) for s in (5, 89, 90, 5399, 5400, 36000)] == ["5 s", "89 s", "2 min", "90 min", "1.5 h",
                                                                           "10.0 h"]  # fmt: skip
 
 

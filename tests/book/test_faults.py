@@ -11,7 +11,6 @@ import sys
 import time
 from collections import namedtuple
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import nbformat
@@ -22,7 +21,7 @@ from conftest import insdel
 from markdown_it import MarkdownIt
 
 from insdel.errors import UserError
-from insdel_book import build, space, workers
+from insdel_book import build, jobs, space
 from insdel_book.chapters import list_chapters
 from insdel_book.cli import main
 from insdel_book.doctor import examine
@@ -43,8 +42,7 @@ def add_cell(book: Path, source: str) -> None:
 def test_two_runs_in_one_second_get_a_folder_each(tmp_path: Path) -> None:
     places = []
     for _ in range(3):
-        with space.fresh_folder(None, tmp_path / "walk" / "20260101-120000", "01_walk.ipynb") as folder:
-            places.append(folder)
+        places.append(space.fresh_folder(tmp_path / "walk" / "20260101-120000"))
     assert len(set(places)) == 3 and all(folder.is_dir() for folder in places)
 
 
@@ -61,18 +59,14 @@ def test_a_folder_with_a_run_or_a_notebook_is_refused_before_anything_runs(
     assert (tiny_book / "mine" / name).read_text() == "mine"
 
 
-def test_a_failed_run_leaves_no_folder_that_refuses_the_next(tmp_path: Path) -> None:
-    for place in (None, tmp_path / "named"):
-        with pytest.raises(ValueError), space.fresh_folder(place, tmp_path / "default", "a.ipynb") as folder:
-            (folder / "html").mkdir()
-            raise ValueError
-        assert not folder.exists()
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "notes.txt").touch()
-    with pytest.raises(ValueError), space.fresh_folder(tmp_path / "mine", tmp_path / "x", "a.ipynb") as folder:
-        (folder / "html").mkdir()
-        raise ValueError
-    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+def test_a_failed_run_leaves_nothing_that_refuses_the_next(tiny_book: Path) -> None:
+    add_cell(tiny_book, "1 / 0")
+    (tiny_book / "mine").mkdir()
+    (tiny_book / "mine" / "notes.txt").touch()
+    for place in ("mine", "new"):
+        assert insdel(tiny_book, "run", "add", "-o", place).returncode == 1
+    assert [path.name for path in (tiny_book / "mine").iterdir()] == ["notes.txt"]
+    assert not (tiny_book / "new").exists()
 
 
 def test_leftovers_of_killed_runs_are_removed_and_those_of_living_ones_are_not(tmp_path: Path) -> None:
@@ -163,9 +157,9 @@ def start_build(book: Path) -> tuple[subprocess.Popen[str], list[psutil.Process]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_workers_and_kernels_end_with_the_build(tiny_book: Path, number: signal.Signals) -> None:
+def test_kernels_end_with_the_build(tiny_book: Path, number: signal.Signals) -> None:
     parent, children = start_build(tiny_book)
-    assert len(children) >= 2  # a worker and a kernel
+    assert children
     parent.send_signal(number)
     _, told = parent.communicate(timeout=30)  # nobody keeps its output open
     assert wait_for(lambda: not any(child.is_running() and child.status() != "zombie" for child in children), 20)
@@ -189,10 +183,10 @@ def test_too_few_open_files_are_told_before_anything_runs(
         assert "open files are limited to 60 (ulimit -n); a chapter needs 100" in capsys.readouterr().err
 
 
-def test_a_worker_that_dies_is_told_with_the_limits(tiny_book: Path) -> None:
-    add_cell(tiny_book, "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)")
+def test_a_kernel_that_is_killed_is_reported_with_the_limits(tiny_book: Path) -> None:
+    add_cell(tiny_book, "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
     done = insdel(tiny_book, "book", "--chapters", "add")
-    assert done.returncode == 1 and "exit code -9" in done.stderr and "enough memory?" in done.stderr
+    assert done.returncode == 1 and "the kernel died" in done.stderr and "enough memory?" in done.stderr
 
 
 def test_too_little_memory_is_said(tiny_book: Path) -> None:
@@ -265,35 +259,33 @@ def test_sampled_kernel_shap_of_many_features_neither_hangs_nor_fails_on_two_thr
 def test_a_damaged_chapter_in_the_cache_runs_again(tiny_book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run_jobs(jobs, *_):
         for job in jobs:
-            nbformat.write(nbformat.v4.new_notebook(metadata={"insdel": {"seconds": 1}}), job.path)
+            nbformat.write(nbformat.v4.new_notebook(metadata={"insdel": {"modules": [], "code": ""}}), job.path)
 
     monkeypatch.setattr(build, "run_jobs", run_jobs)
     chapters = list_chapters(tiny_book)
     said: list[str] = []
-    paths = build.run_chapters(tiny_book, chapters, {c.name: {} for c in chapters}, "quick", say=said.append)
+    paths = build.run_chapters(tiny_book, chapters, {c.name: {} for c in chapters}, "quick", log=said.append)
     first, second = paths.values()
     first.write_bytes(first.read_bytes()[:40])
     second.write_text("{}")
     assert len([f for f in examine(tiny_book) if f.what == "cache" and "2 damaged" in f.found and f.remedy]) == 1
-    build.run_chapters(tiny_book, chapters, {c.name: {} for c in chapters}, "quick", say=said.append)
+    build.run_chapters(tiny_book, chapters, {c.name: {} for c in chapters}, "quick", log=said.append)
     assert sum("damaged: dropped" in line for line in said) == 2
     assert all("insdel" in nbformat.read(path, as_version=4).metadata for path in paths.values())
 
 
-def test_an_interruption_that_was_lost_is_noticed_at_the_next_look() -> None:
-    with workers._interrupts() as interrupted:
-        with suppress(KeyboardInterrupt):  # as Python does while it clears up after an object
-            signal.raise_signal(signal.SIGINT)
+def test_an_interruption_is_noted_and_not_raised() -> None:
+    with jobs.interrupt_flag() as interrupted:
+        signal.raise_signal(signal.SIGINT)  # as an exception it would be lost while Python clears up after an object
         assert interrupted.is_set()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_the_build_and_its_kernels_end_even_if_a_worker_does_not_answer(tiny_book: Path) -> None:
+def test_a_kernel_that_does_not_answer_ends_with_the_build(tiny_book: Path) -> None:
     parent, children = start_build(tiny_book)
     [kernel] = [child for child in children if "ipykernel" in " ".join(child.cmdline())]
-    worker = kernel.parent()
-    worker.suspend()
+    kernel.suspend()
     parent.send_signal(signal.SIGINT)
     parent.communicate(timeout=30)
     assert parent.returncode == 130
-    assert wait_for(lambda: not any(child.is_running() and child.status() != "zombie" for child in (kernel, worker)), 20)
+    assert wait_for(lambda: not kernel.is_running() or kernel.status() == "zombie", 20)

@@ -12,7 +12,6 @@ import pytest
 from conftest import ROOT
 
 from insdel.errors import UserError
-from insdel_book import ranges
 from insdel_book.chapters import list_chapters, read_parameters
 from insdel_book.parameters import Parameter, cell_source, check_values, read_source
 from insdel_book.ranges import Mismatch, parse
@@ -149,18 +148,6 @@ def test_samples_lie_in_the_range(parameter: Parameter) -> None:
 def test_samples_hold_both_ends_and_an_odd_value() -> None:
     assert parse("2 to 5").samples() == [2, 5, 4] and parse("at least 1").samples() == [1, 3]
     assert parse("0.0 to 1.0").samples() == [0.0, 1.0, 0.37]
-
-
-def test_names_are_those_that_the_package_knows() -> None:
-    from insdel import METHODS
-    from insdel.own.mlp import RECIPES
-    from insdel.stats import REFERENCES
-    from insdel_book.course import load_exercises
-    from insdel_paper.networks.search import recipe_variants
-
-    assert ranges.NAMES["methods"]() == (*METHODS, *REFERENCES)
-    assert ranges.NAMES["exercises"]() == tuple(load_exercises().EXERCISES)
-    assert set(ranges.NAMES["recipes"]()) == {recipe for name in RECIPES for recipe in recipe_variants(name)}
 
 
 def test_papermill_users_get_the_same_check(tiny_book: Path, tmp_path: Path) -> None:
