@@ -152,3 +152,11 @@ def record(**facts: Any) -> None:
 
     text = ", ".join(f"{name}: {value}" for name, value in facts.items())
     display({RECORD: facts, "text/plain": text}, raw=True)
+
+
+def glue_numbers(prefix: str, **numbers: Any) -> None:
+    """Hand numbers, or short texts, to the prose of a chapter: `last_one=0.5` becomes {glue:text}`prefix-last-one`."""
+    from myst_nb import glue
+
+    for name, value in numbers.items():
+        glue(f"{prefix}-{name.replace('_', '-')}", value.item() if hasattr(value, "item") else value, display=False)
