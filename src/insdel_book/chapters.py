@@ -120,18 +120,6 @@ def find_chapter(chapters: Iterable[Chapter], text: str) -> Chapter:
     raise UserError(f"{problem}. The chapters are: {', '.join(by_name)}.")
 
 
-def tagged(notebook: Any, tag: str) -> int | None:
-    """Return the index of the first cell with that tag."""
-    cells = enumerate(notebook.cells)
-    return next((index for index, cell in cells if tag in cell.metadata.get("tags", [])), None)
-
-
-def read_parameters(notebook: Any) -> dict[str, Parameter]:
-    """Return the parameters of a notebook by name, read from its cell tagged `parameters`."""
-    index = tagged(notebook, "parameters")
-    return {} if index is None else read_source(notebook.cells[index].source)
-
-
 def profile_values(root: Path, chapter: Chapter, profile: str) -> dict[str, Any]:
     """Return what a profile sets differently from the chapter's own parameter cell, checked."""
     if profile not in PROFILES:

@@ -61,23 +61,12 @@ def on(device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
     return x, reference
 
 
-def predictions(device: torch.device) -> Any:
-    """Of all points, in one call."""
-    return evaluate.predict(network(device), on(device)[0])
-
-
 def speed(device: torch.device) -> Any:
     """Predictions of 2¹⁶ points by a network of the paper's size for events: what a lattice of 16 features takes."""
     z = np.random.default_rng(2).normal(size=(2**16, 16)).astype(np.float32)
     with mlp.seeded(0):
         model = mlp.MLP(16, networks.PAPER["cern"].neurons, 0.0).eval().requires_grad_(False).to(device)
     return evaluate.predict(model, torch.from_numpy(z).to(device))
-
-
-def curves(device: torch.device) -> Any:
-    """Along the order of the features' numbers."""
-    x, reference = on(device)
-    return insdel.curve(network(device), x, reference, np.tile(np.arange(FEATURES), (PAIRS, 1)))
 
 
 def lattice(device: torch.device) -> Any:
@@ -103,14 +92,10 @@ def comparison(device: torch.device) -> Any:
     return insdel.compare(network(device), *on(device), methods, progress=False).table["abc"].to_numpy()
 
 
-def choice_of_references(device: torch.device) -> Any:
-    """Row numbers that the counterfactual policy chooses."""
-    return policies.counterfactual(network(device), on(device)[0], at_least=2).reference_index
-
-
-def serialization_roundtrip(device: torch.device) -> Any:
-    """Predictions of a network that was packed for other machines and unpacked again."""
-    return evaluate.predict(unpacked(packed(network(device))), pairs()[0])
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    """Rows to learn from, (400, features), and their targets."""
+    x = np.random.default_rng(1).normal(size=(400, FEATURES)).astype(np.float32)
+    return x, x[:, 0] * x[:, 1] + x[:, 2]
 
 
 def training(dropout: float, device: torch.device) -> Any:
@@ -127,18 +112,12 @@ def replicates(device: torch.device) -> Any:
     return stack.predict(x)
 
 
-def rows() -> tuple[np.ndarray, np.ndarray]:
-    """Rows to learn from, (400, features), and their targets."""
-    x = np.random.default_rng(1).normal(size=(400, FEATURES)).astype(np.float32)
-    return x, x[:, 0] * x[:, 1] + x[:, 2]
-
-
 def random_numbers(device: torch.device) -> Any:
     """1 if a training changes the random numbers of its caller, else 0."""
-    states = [torch.get_rng_state(), *([torch.cuda.get_rng_state()] if device.type == "cuda" else [])]
+    state = torch.cuda.get_rng_state if device.type == "cuda" else torch.get_rng_state
+    before = state()
     training(0.1, device)
-    after = [torch.get_rng_state(), *([torch.cuda.get_rng_state()] if device.type == "cuda" else [])]
-    return np.array([not torch.equal(a, b) for a, b in zip(states, after, strict=True)][-1:], dtype=float)
+    return np.array([not torch.equal(before, state())], dtype=float)
 
 
 def picture(part: str, device: torch.device) -> Any:
@@ -148,31 +127,32 @@ def picture(part: str, device: torch.device) -> Any:
         image = images.open_photo("cat").square(classifier.preprocessing).to(device)
     except OSError as error:
         raise Absent(str(error)) from None
-    with torch.no_grad():
-        probabilities = classifier(image[None])[0]
     if part == "probabilities":
-        return probabilities
+        with torch.no_grad():
+            return classifier(image[None])[0]
     return images.saliency_map("layer", classifier, 285, image, images.Settings(baselines=1, steps=2)).scores
 
 
 def checks() -> list[Check]:
     """All of them, from small to large."""
     sampled = ("lime", "lime_tabular", "gradient_shap")
-    methods = [Check(f"explain: {name}", partial(method, name), SAMPLING if name in sampled else ROUNDING)
-               for name in insdel.METHODS]  # fmt: skip
+    along = np.tile(np.arange(FEATURES), (PAIRS, 1))  # the order of the features' numbers
     return [
-        Check("predictions", predictions),
+        Check("predictions", lambda device: evaluate.predict(network(device), on(device)[0])),
         Check("2^16 predictions, events' network", speed),
-        Check("curves", curves),
+        Check("curves", lambda device: insdel.curve(network(device), *on(device), along)),
         Check("lattice of one pair", lattice),
-        *methods,
+        *(Check(f"explain: {name}", partial(method, name), SAMPLING if name in sampled else ROUNDING)
+          for name in insdel.METHODS),
         Check("compare", comparison, SAMPLING),
-        Check("counterfactual policy", choice_of_references, 0.0),
-        Check("network packed for a cluster", serialization_roundtrip),
+        Check("counterfactual policy", lambda device: policies.counterfactual(
+            network(device), on(device)[0], at_least=2).reference_index, 0.0),
+        Check("network packed for a cluster", lambda device: evaluate.predict(
+            unpacked(packed(network(device))), pairs()[0])),
         Check("training without dropout", partial(training, 0.0), TRAINING),
         Check("training with dropout: it runs", partial(training, 0.1), 0.0),
         Check("replicates trained together", replicates, TRAINING),
         Check("random numbers of the caller", random_numbers, 0.0),
         Check("picture: probabilities", partial(picture, "probabilities"), TRAINING),
         Check("picture: layer map", partial(picture, "map"), TRAINING),
-    ]
+    ]  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any
 
 from insdel.errors import RunError, UserError
 from insdel_book.cache import SRC, code_hash
-from insdel_book.chapters import RECORD, Chapter, read_parameters, tagged
+from insdel_book.chapters import RECORD, Chapter
 from insdel_book.parameters import Parameter
 from insdel_paper import provenance
 
@@ -48,9 +48,10 @@ def execute(
     from nbformat.v4 import new_code_cell
 
     source, started, clock = chapter.read(), time.time(), time.perf_counter()
-    parameters, begun = read_parameters(source), []
+    parameters, begun = chapter.parameters(), []
+    set_values(source, parameters, values)
     source.cells.append(new_code_cell(MODULES))
-    count = sum(cell.cell_type == "code" for cell in source.cells) + bool(values)
+    count = sum(cell.cell_type == "code" for cell in source.cells)
 
     def note_start(cell: Any, cell_index: int) -> None:
         if cell.cell_type == "code":
@@ -60,14 +61,14 @@ def execute(
 
     try:
         notebook = papermill.execute_notebook(
-            source, None, dict(values), kernel_name="python3", progress_bar=False, cwd=chapter.source.parent,
+            source, None, kernel_name="python3", progress_bar=False, cwd=chapter.source.parent,
             on_cell_start=note_start,
             extra_arguments=["--log-level=50"],  # the kernel's own remarks are none of the chapter's
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         if error.ename in MISTAKES:
             raise UserError(f"{chapter.source.name}: {error.evalue}") from None
-        raise ChapterError(_failure(chapter, bool(values), error)) from None
+        raise ChapterError(_failure(chapter, len(begun), error)) from None
     except (DeadKernelError, RuntimeError) as error:
         raise ChapterError(f"{chapter.source.name}: the kernel died ({error}); {limits()}") from None
     refuse_unfinished(chapter.source.name, notebook)
@@ -82,7 +83,6 @@ def execute(
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "versions": provenance.versions(), "hardware": provenance.hardware(),
     }  # fmt: skip
-    show_values(notebook, parameters, values)
     clean(notebook, scrubber(chapter.source.parents[1]))
     return notebook
 
@@ -111,13 +111,8 @@ def limits() -> str:
     return f"enough memory? The limits here: {', '.join(text)}." if text else "enough memory?"
 
 
-def _failure(chapter: Chapter, injected: bool, error: Any) -> str:
-    """Say which cell of the source failed, show it, and give the error."""
-    cells, index = chapter.read().cells, error.cell_index
-    before = tagged(chapter.read(), "parameters")
-    if injected and before is not None and index > before:  # papermill has put a cell of its own there
-        index -= 1
-    number = sum(cell.cell_type == "code" for cell in cells[: index + 1])
+def _failure(chapter: Chapter, number: int, error: Any) -> str:
+    """Say which code cell failed, show it, and give the error."""
     lines = error.source.splitlines()
     excerpt = [f"    {line}" for line in lines[:12]] + (["    …"] if len(lines) > 12 else [])
     title = f"{chapter.source.name}, code cell {number} failed:"
@@ -144,27 +139,18 @@ def take_records(notebook: Any) -> dict[str, Any]:
     return facts
 
 
-def show_values(notebook: Any, parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
-    """Write the values that were used into the parameter cell, and drop the cell that papermill injected."""
-    injected, index = tagged(notebook, "injected-parameters"), tagged(notebook, "parameters")
-    if injected is not None:
-        del notebook.cells[injected]
-    if index is None:
-        return
-    lines = notebook.cells[index].source.splitlines()
+def set_values(notebook: Any, parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
+    """Write values into the parameter cell, which the page folds."""
+    cell = next(cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
+    lines = cell.source.splitlines()
     changed = {name: value for name, value in values.items() if value != parameters[name].default}
     for name in sorted(changed, key=lambda name: -parameters[name].lines.start):  # from below: lines may become fewer
         part = parameters[name].lines
         behind = lines[part.stop - 1].partition("  # ")[2]
         lines[part] = [f"{name} = {changed[name]!r}" + (f"  # {behind}" if behind else "")]
-    notebook.cells[index].source = "\n".join(lines)
-    fold(notebook.cells[index], f"Parameters: {', '.join(parameters)}")
-
-
-def fold(cell: Any, title: str) -> None:
-    """Let the page show a cell's code only when the reader opens it."""
-    cell.metadata["tags"] = [*cell.metadata.get("tags", []), "hide-input"]
-    cell.metadata.setdefault("mystnb", {})["code_prompt_show"] = title
+    cell.source = "\n".join(lines)
+    cell.metadata["tags"] = [*cell.metadata["tags"], "hide-input"]
+    cell.metadata.setdefault("mystnb", {})["code_prompt_show"] = f"Parameters: {', '.join(parameters)}"
 
 
 def scrubber(root: Path) -> Callable[[str], str]:
@@ -192,16 +178,11 @@ def clean(notebook: Any, scrub: Callable[[str], str]) -> None:
             metadata.pop(key, None)
     for cell in notebook.cells:
         if "outputs" in cell:
-            cell.outputs = [_plain_number(_map_text(output, scrub)) for output in cell.outputs]
-
-
-def _plain_number(output: Any) -> Any:
-    """Let `glue` keep 0.5 rather than np.float64(0.5), so that prose can format it."""
-    if "scrapbook" in output.get("metadata", {}):
-        for kind, text in output.data.items():  # glue marks what is not displayed by a longer kind
-            if kind.endswith("text/plain"):
-                output.data[kind] = re.sub(r"^np\.\w+\((.*)\)$", r"\1", text)
-    return output
+            cell.outputs = [_map_text(output, scrub) for output in cell.outputs]
+            for output in (out for out in cell.outputs if "scrapbook" in out.get("metadata", {})):
+                for kind, text in output.data.items():  # prose formats 0.5, not np.float64(0.5)
+                    if kind.endswith("text/plain"):
+                        output.data[kind] = re.sub(r"^np\.\w+\((.*)\)$", r"\1", text)
 
 
 def _map_text(value: Any, change: Callable[[str], str]) -> Any:

@@ -66,6 +66,7 @@ def test_only_executed_notebooks_are_staged(book: Path) -> None:
     assert staged == {"01_add.ipynb", "02_draw.ipynb"}
 
 
+@pytest.mark.slow
 def test_failures_leave_the_old_book(book: Path, package: Path) -> None:
     source = book / "notebooks" / "01_add.md"
     good, before = source.read_text(encoding="utf-8"), folder_hash(book / "build" / "book")
@@ -84,6 +85,7 @@ def test_failures_leave_the_old_book(book: Path, package: Path) -> None:
     assert folder_hash(book / "build" / "book") == before
 
 
+@pytest.mark.slow
 def test_edited_code_runs_the_chapters_that_use_it(book: Path, package: Path) -> None:
     for name in ("lattice", "plots"):  # used by neither, and by the one that draws
         code = package / "insdel" / f"{name}.py"

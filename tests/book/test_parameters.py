@@ -12,10 +12,10 @@ import pytest
 from conftest import ROOT
 
 from insdel.errors import UserError
-from insdel_book.chapters import list_chapters, read_parameters
+from insdel_book.chapters import list_chapters
 from insdel_book.parameters import Parameter, cell_source, check_values, read_source
 from insdel_book.ranges import Mismatch, parse
-from insdel_book.run import show_values
+from insdel_book.run import set_values
 from insdel_book.twins import sync
 
 SOURCE = """count = 3  # how many; 1 to 5
@@ -39,8 +39,6 @@ def test_parameters_are_read_with_meaning_and_range() -> None:
     assert list(PARAMETERS) == ["count", "rate", "words", "sizes", "loud", "name", "column", "drop", "limit"]
     assert PARAMETERS["rate"].default == 0.5 and PARAMETERS["rate"].meaning == "how fast"
     assert PARAMETERS["limit"].meaning == "if any (none: no limit)" and PARAMETERS["limit"].may_be == "None or at least 2"
-    assert read_parameters(nbformat.v4.new_notebook()) == {}
-    assert read_parameters(notebook(SOURCE)) == PARAMETERS
 
 
 def test_a_long_comment_stands_above_and_a_long_list_on_several_lines() -> None:
@@ -48,7 +46,7 @@ def test_a_long_comment_stands_above_and_a_long_list_on_several_lines() -> None:
     read = read_source(source)
     assert read["names"].may_be == "some of a, b" and read["names"].meaning == "what is compared, in this order"
     both = notebook(source)
-    show_values(both, read, {"names": ["b"], "seed": 7})
+    set_values(both, read, {"names": ["b"], "seed": 7})
     shown = both.cells[1]
     assert shown.source.splitlines()[2:] == ["names = ['b']", "seed = 7  # of all; at least 0"]
     assert "hide-input" in shown.metadata["tags"]
@@ -72,7 +70,8 @@ def test_parameter_cells_hold_plain_literals_with_a_range_only(source: str) -> N
 
 def test_the_cell_is_found_without_reading_the_whole_notebook() -> None:
     for chapter in list_chapters(ROOT):
-        assert read_source(cell_source(chapter.source.read_text(encoding="utf-8"))) == read_parameters(chapter.read())
+        cell = next(cell for cell in chapter.read().cells if "parameters" in cell.metadata.get("tags", []))
+        assert cell_source(chapter.source.read_text(encoding="utf-8")) == cell.source
 
 
 @pytest.mark.parametrize(

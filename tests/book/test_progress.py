@@ -40,6 +40,6 @@ def test_the_last_run_is_found_and_damaged_ones_are_passed_over(tmp_path: Path) 
 def test_a_chapter_tells_its_cells(tiny_book: Path) -> None:
     places: list[tuple[int, int]] = []
     notebook = execute(list_chapters(tiny_book)[0], {"count": 2}, "smoke", lambda *place: places.append(place))
-    # five cells, the one that papermill puts in, and the one that names the modules
-    assert places == [(number, 7) for number in range(1, 8)]
-    assert len(notebook.metadata.insdel.cells) == 7 and "sys.modules" not in json.dumps(notebook.cells)
+    # five cells, and the one that names the modules
+    assert places == [(number, 6) for number in range(1, 7)]
+    assert len(notebook.metadata.insdel.cells) == 6 and "sys.modules" not in json.dumps(notebook.cells)

@@ -9,8 +9,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from insdel_book.chapters import RECORD, read_parameters
-from insdel_book.run import ChapterError, clean, refuse_warnings, scrubber, show_values, take_records
+from insdel_book.chapters import RECORD
+from insdel_book.parameters import read_source
+from insdel_book.run import ChapterError, clean, refuse_warnings, scrubber, set_values, take_records
 
 
 def code(source: str, *outputs: dict, tags: tuple[str, ...] = (), **metadata: object):
@@ -65,9 +66,8 @@ def test_records_are_collected_and_not_shown() -> None:
 
 def test_the_page_shows_the_values_that_were_used() -> None:
     source = 'a = 1  # first; at least 0\nb = ["x"]  # second; columns'
-    cells = [code(source, tags=("parameters",)), code("a = 7", tags=("injected-parameters",)), code("a")]
-    notebook = nbformat.v4.new_notebook(cells=cells)
-    show_values(notebook, read_parameters(notebook), {"a": 7, "b": ["x"]})
+    notebook = nbformat.v4.new_notebook(cells=[code(source, tags=("parameters",)), code("a")])
+    set_values(notebook, read_source(source), {"a": 7, "b": ["x"]})
     assert [cell.source for cell in notebook.cells] == ['a = 7  # first; at least 0\nb = ["x"]  # second; columns', "a"]
 
 

@@ -15,12 +15,12 @@ import nbformat
 import psutil
 import pytest
 from conftest import ROOT
+from course import notebooks
+from course.exercises import EXERCISES, TOPICS
+from course.exercises.grading import STUB
 
 from insdel.errors import UserError
 from insdel_book import cli, slides
-from insdel_book.course import notebooks
-from insdel_book.course.exercises import EXERCISES, TOPICS
-from insdel_book.course.grading import STUB
 
 topics = pytest.mark.parametrize("topic", TOPICS)
 versions = pytest.mark.parametrize("solved", [False, True], ids=["student", "teacher"])
@@ -177,7 +177,7 @@ def test_the_course_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         stored = nbformat.read(path, as_version=4)
         nbformat.validate(stored)
         assert ("BEGIN SOLUTION" in path.read_text(encoding="utf-8")) == (path.parent.name == "teacher")
-        assert 'pip install -q "insdel @ git+https://github.com/me/mine"' in stored.cells[1].source
+        assert "git clone -q https://github.com/me/mine insdel-book" in stored.cells[1].source
     assert len(said) == len(TOPICS)
 
 
@@ -185,7 +185,7 @@ def test_the_command_writes_where_it_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(notebooks, "write_course", lambda folder, address, say: asked.append(folder) or [folder / "a"])
+    monkeypatch.setattr(notebooks, "write_course", lambda folder, address, log: asked.append(folder) or [folder / "a"])
     monkeypatch.setattr(slides, "build_slides", lambda root, *rest: asked.append(rest[:3]) or [rest[0] / "b"])
     monkeypatch.chdir(ROOT)
     assert cli.main(["course", "-o", str(tmp_path)]) == 0
@@ -249,8 +249,8 @@ def test_a_solved_notebook_is_never_overwritten(tmp_path: Path, monkeypatch: pyt
 
 def test_what_was_written_here_may_be_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notebooks, "execute", lambda made: made)
-    first = notebooks.write_course(tmp_path, say=lambda _: None)
-    assert notebooks.write_course(tmp_path, say=lambda _: None) == first
+    first = notebooks.write_course(tmp_path, log=lambda _: None)
+    assert notebooks.write_course(tmp_path, log=lambda _: None) == first
 
 
 def test_an_interruption_ends_the_kernel_and_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

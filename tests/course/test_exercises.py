@@ -11,13 +11,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from conftest import ROOT
+from course import exercises
+from course.exercises import CHAPTERS, EXERCISES, TOPICS, Exercise, check, draw, example, find, look
+from course.exercises.base import REGISTERED, exercise
+from course.exercises.grading import WIDTH, NotYet, same, show
+from course.notebooks import SETUP
 from matplotlib.figure import Figure
-
-from insdel_book.course import exercises
-from insdel_book.course.exercises import CHAPTERS, EXERCISES, TOPICS, Exercise, check, draw, example, find, look
-from insdel_book.course.exercises.base import REGISTERED, exercise
-from insdel_book.course.grading import WIDTH, NotYet, same, show
-from insdel_book.course.notebooks import SETUP
 
 each = pytest.mark.parametrize("one", EXERCISES.values(), ids=EXERCISES)
 MISTAKES = [(one.name, message) for one in EXERCISES.values() for message in one.task.mistakes]

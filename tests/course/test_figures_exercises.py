@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
-
-from insdel_book.course import figures
+from course.exercises import figures
 
 
 def test_lines_are_drawn_with_their_labels_and_markers_for_few_points() -> None:

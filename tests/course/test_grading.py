@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from insdel_book.course.grading import WIDTH, NotYet, Task, judge, show
+from course.exercises.grading import WIDTH, NotYet, Task, judge, show
 
 CASES = [(np.array([1.0, 2.0, 4.0]), 2.0), (np.array([-3.0, 5.0]), 0.5), (np.array([0.0, 7.0, 1.0, 1.0]), -1.0)]
 TASK = Task(

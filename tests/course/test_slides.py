@@ -23,7 +23,7 @@ from insdel_book.chapters import by_label
 from insdel_book.course import lectures
 from insdel_book.course.lectures import Lecture, Slide
 
-TABLE = lectures.read_lectures()
+TABLE = lectures.read_lectures(ROOT / "course" / lectures.FILE)
 every_lecture = pytest.mark.parametrize("lecture", TABLE.values(), ids=list(TABLE))
 CHAPTER = """(one)=
 # One
@@ -233,8 +233,8 @@ def test_a_deck_takes_slides_and_numbers_from_several_chapters(
         file.write(TINY)
     shown = (Slide("figure", "fig-line"), Slide("statement", "thm-add"), Slide("passage", "add-part"))
     both = Lecture(3, "both", ("draw", "add"), shown)
-    monkeypatch.setattr(slides, "read_lectures", lambda: {"both": both})
-    _, page = slides.build_slides(tiny_book, tmp_path / "slides", None, "smoke", say=lambda _: None)
+    monkeypatch.setattr(slides, "read_lectures", lambda path: {"both": both})
+    _, page = slides.build_slides(tiny_book, tmp_path / "slides", None, "smoke", log=lambda _: None)
     assert page.name == "03_both.html"
     first, figure, theorem, passage = slides_of(page)
     assert [line.get_text() for line in first.select(".chapter")] == [
@@ -247,9 +247,9 @@ def test_a_deck_takes_slides_and_numbers_from_several_chapters(
     assert "A part of ABC, Draw a line and Theorem 1.1." in passage.get_text()
     assert not passage.select("a")
     both = Lecture(3, "both", ("draw", "add"), (Slide("table", "add-part"),))
-    monkeypatch.setattr(slides, "read_lectures", lambda: {"both": both})
+    monkeypatch.setattr(slides, "read_lectures", lambda path: {"both": both})
     with pytest.raises(BuildError, match="03_both: there is no table at 'add-part'"):
-        slides.build_slides(tiny_book, tmp_path / "slides", None, "smoke", say=lambda _: None)
+        slides.build_slides(tiny_book, tmp_path / "slides", None, "smoke", log=lambda _: None)
     assert page.is_file(), "the old slides are left"
 
 
