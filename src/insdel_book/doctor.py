@@ -7,6 +7,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,8 +49,7 @@ def examine(root: Path) -> Iterator[Finding]:
     yield from _records()
     yield _disk(root)
     if has_book_extra():  # else chapters cannot be read, and nothing was built
-        yield _cache(root)
-        yield from _times(root)
+        yield from _cache(root)
     browser = find_browser()
     remedy = "" if browser else "only the browser tests need one: install Chromium"
     yield Finding("browser", browser or "none", remedy, needed=False)
@@ -138,32 +138,36 @@ def _disk(root: Path) -> Finding:
     return Finding("disk", result, remedy, needed="quick" in short)
 
 
-def _cache(root: Path) -> Finding:
-    """Read every executed chapter in the cache: a damaged one is dropped at the next build."""
+def _cache(root: Path) -> Iterator[Finding]:
+    """Read every executed chapter in the cache: how long profiles take; a damaged chapter is run again."""
     from insdel_book.cache import run_facts
+    from insdel_paper import results
 
-    paths = sorted((root / "build" / "cache").glob("*.ipynb"))
-    damaged = [path.name for path in paths if run_facts(path) is None]
+    paths = sorted((root / "build" / "cache").glob("*.ipynb"), key=lambda path: path.stat().st_mtime)
+    facts = {path: run_facts(path) for path in paths}
+    damaged = [path.name for path, fact in facts.items() if fact is None]
     result = f"{len(paths)} executed chapters" + (f", {len(damaged)} damaged: {', '.join(damaged)}" if damaged else "")
-    return Finding("cache", result, "insdel book runs these again" if damaged else "", needed=False)
-
-
-def _times(root: Path) -> Iterator[Finding]:
-    """How long each profile takes: as measured here, else as recorded elsewhere."""
-    from insdel_book import durations
-
-    here, (elsewhere, machine) = durations.measured(root), durations.recorded()
+    yield Finding("cache", result, "insdel book runs these again" if damaged else "", needed=False)
+    runs = [(path.stem.rpartition("-")[0], fact) for path, fact in facts.items() if fact]
     count = len(list_chapters(root))
     for profile in PROFILES:
-        mine, record = (table[table["profile"] == profile] for table in (here, elsewhere))
-        rows, where = (mine, "measured here") if len(mine) >= len(record) else (record, f"recorded on {machine}")
+        newest = {name: float(fact["seconds"]) for name, fact in runs if fact["profile"] == profile}
         result = "not known yet"
-        if len(rows):
-            result = f"{durations.in_words(rows['seconds'].sum())} for {len(rows)} of {count} chapters, {where}"
-        extra = durations.full_size_runs() if profile == "paper" else 0
-        result += f"; {durations.in_words(extra)} for the recorded full-size runs" if extra else ""
-        unknown = f"insdel book --profile {profile} finds out" if not len(rows) and not extra else ""
-        yield Finding(f"time, {profile}", result, unknown, needed=False)
+        if newest:
+            result = f"{in_words(sum(newest.values()))} for {len(newest)} of {count} chapters"
+        if profile == "paper" and results.names():
+            with suppress(results.DamagedRecordError):  # named above
+                result += f"; {in_words(sum(float(results.about(name)['seconds']) for name in results.names()))}"
+                result += " for the recorded full-size runs"
+        remedy = "" if newest or profile == "paper" else f"insdel book --profile {profile} finds out"
+        yield Finding(f"time, {profile}", result, remedy, needed=False)
+
+
+def in_words(seconds: float) -> str:
+    """A duration in words."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def find_browser() -> str | None:

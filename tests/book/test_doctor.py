@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from insdel_book import doctor, durations
+from insdel_book import doctor
 from insdel_book.doctor import Finding, examine, report
 from insdel_paper import data, results
 
@@ -107,38 +107,24 @@ def test_times_come_from_runs_with_the_profiles_own_parameters(book: Path) -> No
     put("01_add", "b", "quick, changed", 999, **{**ADD, "count": 1000})  # a reader's own run
     put("01_add", "c", "smoke", 7, **{**ADD, "count": 2})
     put("02_draw", "d", "quick", 70, points=4)
-    table = durations.measured(book).set_index(["profile", "chapter"])["seconds"]
-    assert table.to_dict() == {("quick", "01_add"): 30, ("smoke", "01_add"): 7, ("quick", "02_draw"): 70}
     lines = found(book)
-    assert lines["time, quick"].found == "2 min for 2 of 2 chapters, measured here"
-    assert lines["time, smoke"].found == "7 s for 1 of 2 chapters, measured here"
+    assert lines["time, quick"].found == "2 min for 2 of 2 chapters"
+    assert lines["time, smoke"].found == "7 s for 1 of 2 chapters"
     assert lines["time, paper"].found == "not known yet"
 
 
-def test_times_are_recorded_and_used_elsewhere(
-    book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(book)
-    assert durations.main() == 1 and "nothing to record" in capsys.readouterr().out
-    put = run_of(book)
-    put("01_add", "a", "quick", 30, **ADD)
-    put("02_draw", "d", "quick", 90, points=4)
-    assert durations.main() == 0 and "quick: 2 chapters" in capsys.readouterr().out
-    shutil.rmtree(book / "build")
-    told = found(book)["time, quick"].found
-    assert told.startswith("2 min for 2 of 2 chapters, recorded on ") and "cores" in told
-    table = results.load("build_times")[0]
-    results.save("bangalore", {"areas": table, "curves": table}, {"seconds": 5400.0})
+def test_recorded_full_size_runs_count_for_the_paper_profile(book: Path) -> None:
+    results.save("bangalore", {"areas": pd.DataFrame({"a": [1.0]})}, {"seconds": 5400.0})
     assert found(book)["time, paper"].found == "not known yet; 1.5 h for the recorded full-size runs"
 
 
 @pytest.mark.parametrize("file", ["areas.parquet", "about.json"])
 def test_damaged_records_and_caches_are_named_not_fatal(book: Path, file: str) -> None:
     table = pd.DataFrame({"profile": ["quick"], "chapter": ["01_add"], "seconds": [1.0]})
-    for name in ("bangalore", "build_times"):
+    for name in ("bangalore", "cern"):
         results.save(name, {"areas": table}, {"seconds": 5.0})
     assert found(book)["records"] == Finding("records", "2 of 2 sound, 2 files", "", False)
-    for name in ("bangalore", "build_times"):
+    for name in ("bangalore", "cern"):
         path = results.folder() / name / file
         path.write_bytes(path.read_bytes()[:-9])
     (results.folder() / "cern.parquet").touch()
@@ -153,7 +139,7 @@ def test_damaged_records_and_caches_are_named_not_fatal(book: Path, file: str) -
 
 
 def test_durations_in_words() -> None:
-    assert [durations.in_words(s) for s in (5, 89, 90, 5399, 5400, 36000)] == ["5 s", "89 s", "2 min", "90 min", "1.5 h",
+    assert [doctor.in_words(s) for s in (5, 89, 90, 5399, 5400, 36000)] == ["5 s", "89 s", "2 min", "90 min", "1.5 h",
                                                                           "10.0 h"]  # fmt: skip
 
 

@@ -33,7 +33,6 @@ ELSEWHERE = {
     "tree_times": "make bench",
     "scale": "python benchmarks/scale.py",
     "estimators": "make race",
-    "build_times": "python -m insdel_book.durations",
 }
 
 
