@@ -72,7 +72,7 @@ def run_one(
     if "path" in given:  # a file of the user's is real data, whatever the profile would take
         values.pop("source", None)
     label = f"{profile}, changed" if given else profile
-    executed = run_chapters(root, [chapter], {chapter.name: values | given}, label, force=True, log=log)
+    executed = run_chapters(root, [chapter], {chapter.name: values | dict(given)}, label, force=True, log=log)
     with scratch(root / "build") as work:  # several may run at a time
         stage(root, executed, work / "stage")
         pages = typeset(work, strict=False, log=log)

@@ -160,8 +160,8 @@ def _selection(match: re.Match[str]) -> Range:
         words = _words(match[1])()
         return [[words[0]], [words[-1]], list(words), list(words[::-1][:2])]
 
-    items = Annotated[list[_word(match[1])], BeforeValidator(split_list), MinLen(1), AfterValidator(once)]  # type: ignore[misc]
-    return Range(items, samples)
+    word = _word(match[1])
+    return Range(Annotated[list[word], LIST, MinLen(1), AfterValidator(once)], samples)  # type: ignore[valid-type]
 
 
 def _each(match: re.Match[str]) -> Range:
@@ -172,7 +172,7 @@ def _each(match: re.Match[str]) -> Range:
         values = item.samples()
         return [*([value] for value in values), [values[-1], values[0]]]
 
-    return Range(Annotated[list[item.kind], BeforeValidator(split_list), MinLen(1)], samples)  # type: ignore[name-defined]
+    return Range(Annotated[list[item.kind], LIST, MinLen(1)], samples)  # type: ignore[name-defined]
 
 
 def _exactly(value: Any) -> Range:
@@ -228,6 +228,7 @@ def split_list(value: Any) -> Any:
     return [item.strip() for row in csv.reader([value], skipinitialspace=True) for item in row if item.strip()]
 
 
+LIST = BeforeValidator(split_list)
 FLAG = BeforeValidator(lambda value: {"true": True, "false": False}.get(str(value).lower(), value))
 NUMBER = r"(-?\d+(?:\.\d+)?)"
 FORMS: dict[str, Callable[[re.Match[str]], Range]] = {
@@ -238,7 +239,7 @@ FORMS: dict[str, Callable[[re.Match[str]], Range]] = {
     "some of (.+)": _selection,
     "each (.+)": _each,
     "any text|a column|a class": lambda _: _text(),
-    "columns": lambda _: Range(Annotated[list[Annotated[str, Strict()]], BeforeValidator(split_list)]),
+    "columns": lambda _: Range(Annotated[list[Annotated[str, Strict()]], LIST]),
     "true or false": lambda _: Range(Annotated[bool, FLAG, Strict()], lambda: [True, False]),
     "a file": lambda _: _path(),
     "a new file": lambda _: _path(new=True),
@@ -262,9 +263,10 @@ def parse(text: str) -> Range:
     parts = [_form(part.strip()) for part in ([plain] if plain == "true or false" else plain.split(" or "))]
     if len(parts) == 1:
         return parts[0]
-    kind = Annotated[Union[tuple(part.kind for part in parts)], Field(union_mode="left_to_right")]  # noqa: UP007
+    kinds: Any = Union[tuple(part.kind for part in parts)]  # noqa: UP007
     like = next((part.like for part in parts if part.like), "")
-    return Range(kind, lambda: [value for part in parts for value in part.samples()], like)
+    first = Field(union_mode="left_to_right")
+    return Range(Annotated[kinds, first], lambda: [value for part in parts for value in part.samples()], like)
 
 
 def _form(text: str) -> Range:

@@ -93,13 +93,13 @@ def stage_slides(
     """
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     for file in toc_files(toc):
-        source, page = root / f"{file}.md", folder / f"{file}.md"
-        page.parent.mkdir(parents=True, exist_ok=True)
+        source, target = root / f"{file}.md", folder / f"{file}.md"
+        target.parent.mkdir(parents=True, exist_ok=True)
         if source.stem in executed:
-            shutil.copyfile(executed[source.stem], page.with_suffix(".ipynb"))
+            shutil.copyfile(executed[source.stem], target.with_suffix(".ipynb"))
         elif source.is_file():  # the page about the book's status is only there in a build
             text = source.read_text(encoding="utf-8")
-            page.write_text(text if file in WHOLE else headings(text), encoding="utf-8")
+            target.write_text(text if file in WHOLE else headings(text), encoding="utf-8")
     (folder / "static").mkdir()
     shutil.copy(root / "course" / STYLE, folder / "static")
     shutil.copy(root / "book" / "references.bib", folder / "book")

@@ -11,7 +11,8 @@ import pytest
 from conftest import ROOT, insdel
 
 from insdel.errors import UserError
-from insdel_book.chapters import list_chapters
+from insdel_book import build
+from insdel_book.chapters import find_chapter, list_chapters
 from insdel_book.cli import main
 from insdel_book.twins import sync
 
@@ -117,6 +118,23 @@ def test_figures_show_the_run_of_whoever_changes_a_parameter(
     monkeypatch.setattr("insdel_book.build.run_one", run_one)
     assert main(["run", "cern", *arguments, "-o", str(tmp_path)]) == 0
     assert seen.get("evidence") == evidence
+
+
+@pytest.mark.parametrize(("given", "source"), [({}, "simulated"), ({"path": "mine.csv"}, None)])
+def test_a_file_of_the_user_wins_over_the_data_of_a_profile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], source: str | None
+) -> None:
+    seen = {}
+
+    def run_chapters(root, chapters, values, profile, **_):
+        seen.update(values["11_bangalore"], profile=profile)
+        raise UserError("enough")
+
+    monkeypatch.setattr(build, "run_chapters", run_chapters)
+    with pytest.raises(UserError, match="enough"):
+        build.run_one(ROOT, find_chapter(list_chapters(ROOT), "bangalore"), given, lambda: tmp_path, "smoke", print)
+    assert seen.get("source") == source and seen.get("path") == given.get("path")
+    assert seen["profile"] == ("smoke, changed" if given else "smoke")
 
 
 def test_a_defect_shows_its_traceback_and_a_users_mistake_does_not(

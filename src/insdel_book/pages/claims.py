@@ -13,6 +13,7 @@ from scipy.stats import t as student
 
 from insdel.stats import holm, plus_minus
 from insdel_book.chapters import by_label, clone
+from insdel_book.pages import table
 from insdel_paper.claims import CLAIMS, FINDINGS, HOLDS, NOT, VERDICTS, Claim, Figure, Finding
 from insdel_paper.claims.sentences import HEADLINES, SENTENCES, Sentence
 from insdel_paper.claims.verdict import LEVEL, LIMITS, WORDS
@@ -72,12 +73,6 @@ def claims_page(text: str, findings: Mapping[str, Finding], staged: Collection[s
         "book": lambda: book_findings(context),
     }
     return fill(text, blocks)
-
-
-def table(header: list[str], rows: list[list[str]]) -> list[str]:
-    """Return the lines of a Markdown table; bars inside formulas stay bars."""
-    lines = [header, ["---"] * len(header), *rows]
-    return [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines] + [""]
 
 
 def sign(verdict: str) -> str:

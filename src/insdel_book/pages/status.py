@@ -6,18 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from insdel_book.pages import table
+
 INTRODUCTION = """(status)=
 # Status of this book
 
 The build writes this page. A chapter whose text, parameters, code and data are unchanged is not run again;
 its row then describes the run that the page shows. {ref}`run-it-yourself` explains the profiles.
 """
-
-
-def table(header: list[str], rows: list[list[str]]) -> list[str]:
-    """Return the lines of a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return [f"| {' | '.join(cell.replace('|', '∣') for cell in line)} |" for line in lines] + [""]
 
 
 def code(text: str) -> str:
