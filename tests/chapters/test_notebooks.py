@@ -95,7 +95,7 @@ def glue_keys(chapter: Chapter) -> frozenset[str]:
     code = "\n".join(cell.source for cell in chapter.read().cells if cell.cell_type == "code" and "%pip" not in cell.source)
     calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call) and node.args]
     named = [(getattr(call.func, "id", ""), getattr(call.args[0], "value", ""), call) for call in calls]
-    keys = {first for name, first, _ in named if name == "glue"}
+    keys = {first for name, first, _ in named if name == "glue" and first}
     for name, first, call in named:
         if name == "glue_numbers" and first:
             keys |= {f"{first}-{word.arg.replace('_', '-')}" for word in call.keywords if word.arg}
