@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from course.exercises import gradients, measure, orders, parts, walk
 from course.exercises.base import CHAPTERS, REGISTERED, Exercise
-from course.exercises.grading import NotYet, Verdict, judge
+from course.exercises.grading import Verdict, WrongAnswer, judge
 from insdel.errors import UserError
 
 TOPICS = {
@@ -27,8 +27,22 @@ TOPICS = {
 }
 EXERCISES = {one.name: one for topic in TOPICS for one in REGISTERED.values() if one.topic == topic}
 
-__all__ = ["CHAPTERS", "EXERCISES", "TOPICS", "Exercise", "check", "draw", "example", "find", "gradients", "look",
-           "measure", "orders", "parts", "walk"]  # fmt: skip
+__all__ = [
+    "CHAPTERS",
+    "EXERCISES",
+    "TOPICS",
+    "Exercise",
+    "check",
+    "draw",
+    "example",
+    "feedback",
+    "find",
+    "gradients",
+    "measure",
+    "orders",
+    "parts",
+    "walk",
+]  # fmt: skip
 
 
 def find(name: str) -> Exercise:
@@ -45,16 +59,16 @@ def example(name: str) -> tuple[Any, ...]:
     return deepcopy(find(name).task.cases[0])
 
 
-def look(name: str, answer: Any) -> Verdict:
+def feedback(name: str, answer: Any) -> Verdict:
     """Judge an answer to an exercise; print the result to read what is wrong."""
     return judge(find(name).task, answer)
 
 
 def check(name: str, answer: Any) -> None:
-    """Print that an answer is right, or raise NotYet with what is wrong (and nbgrader gives no points)."""
-    verdict = look(name, answer)
+    """Print that an answer is right, or raise WrongAnswer with what is wrong (and nbgrader gives no points)."""
+    verdict = feedback(name, answer)
     if not verdict:
-        raise NotYet(verdict.text)
+        raise WrongAnswer(verdict.text)
     print(verdict.text)
 
 
@@ -63,7 +77,7 @@ def draw(name: str, answer: Any) -> Figure:
     exercise = find(name)
     if exercise.figure is None:
         raise UserError(f"the exercise {name!r} has no figure.")
-    verdict = look(name, answer)
+    verdict = feedback(name, answer)
     if not verdict:
-        raise NotYet(verdict.text)
+        raise WrongAnswer(verdict.text)
     return exercise.figure(answer)

@@ -53,7 +53,7 @@ class Verdict:
         return self.text
 
 
-class NotYet(Exception):
+class WrongAnswer(Exception):
     """An answer that is not right yet; notebooks show its text instead of a traceback."""
 
     def _render_traceback_(self) -> list[str]:
@@ -65,7 +65,7 @@ def judge(task: Task, answer: Any) -> Verdict:
     """Run an answer on all cases of a task and say whether it is right, or what is wrong."""
     try:
         result = [run(task, answer, case) for case in task.cases]
-    except NotYet as problem:
+    except WrongAnswer as problem:
         return Verdict(False, fold(f"{task.name}, not yet: {problem}"))
     needed = [task.truth(*deepcopy(case)) for case in task.cases]
     wrong = [k for k, (got, need) in enumerate(zip(result, needed, strict=True)) if not same(got, need)]
@@ -80,35 +80,35 @@ def judge(task: Task, answer: Any) -> Verdict:
 
 
 def run(task: Task, answer: Any, case: tuple[Any, ...]) -> np.ndarray:
-    """Return what the answer gives for one case, as numbers; raise NotYet if it gives none."""
+    """Return what the answer gives for one case, as numbers; raise WrongAnswer if it gives none."""
     if not callable(answer):
-        raise NotYet(f"a function is needed; found {show(answer)}. Pass `{task.name}` itself, without calling it.")
+        raise WrongAnswer(f"a function is needed; found {show(answer)}. Pass `{task.name}` itself, without calling it.")
     given = deepcopy(case)
     try:
         result = answer(*given)
     except NotImplementedError:
-        raise NotYet("there is no answer yet. Write yours in place of `raise NotImplementedError()`.") from None
+        raise WrongAnswer("there is no answer yet. Write yours in place of `raise NotImplementedError()`.") from None
     except Exception as error:
         where = _line(answer, error)
-        raise NotYet(
+        raise WrongAnswer(
             f"your function stopped with {type(error).__name__}: {error}{where}\n  in the case  {call_text(task, case)}"
         ) from None
     for name, before, after in zip(task.parameters, case, given, strict=True):
         if not _unchanged(before, after):
-            raise NotYet(f"your function changed its argument `{name}`. Work on a copy: `{name}.copy()`.")
+            raise WrongAnswer(f"your function changed its argument `{name}`. Work on a copy: `{name}.copy()`.")
     return numbers(result)
 
 
 def numbers(result: Any) -> np.ndarray:
     """Return an answer's result as an array of numbers, or say why that is impossible."""
     if result is None:
-        raise NotYet("your function returned None. Does every way through it end with `return`?")
+        raise WrongAnswer("your function returned None. Does every way through it end with `return`?")
     try:
         values = np.asarray(result)
     except ValueError:
         values = np.asarray(None)
     if values.dtype.kind not in "biuf":
-        raise NotYet(f"numbers are needed, alone or in an array; found {type(result).__name__}: {show(result)}.")
+        raise WrongAnswer(f"numbers are needed, alone or in an array; found {type(result).__name__}: {show(result)}.")
     return values
 
 

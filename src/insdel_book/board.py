@@ -129,7 +129,7 @@ def kept(lattice: Lattice) -> float:
     return float(lattice.abc(order(lattice.shapley()))) / best if best > 0 else 1.0
 
 
-def most_to_gain(f: Model, X: np.ndarray, R: np.ndarray) -> int:
+def hardest_pair(f: Model, X: np.ndarray, R: np.ndarray) -> int:
     """The pair, a row of X and R (pairs, n), in which the order by Shapley value keeps least of the best ABC."""
     return int(np.argmin([kept(one) for one in lattices(f, X, R, progress=False)]))
 

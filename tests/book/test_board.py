@@ -106,13 +106,13 @@ def test_share_is_of_the_best_and_nan_where_nothing_can_be_won() -> None:
     assert board.kept(hopeless.lattice) == 1
 
 
-def test_the_pair_with_most_to_gain() -> None:
+def test_the_pair_with_hardest_pair() -> None:
     def f(z: Any) -> Any:  # the counterexample where the fourth feature is −1.5, additive where it is 0
         return 3 * z[:, 0] + 2 * z[:, 1] + z[:, 2] + z[:, 3] * z[:, 0] * z[:, 1]
 
     x = np.array([[0, 0, 0, a] for a in (0, -1.5, 0)], dtype=float)
     reference = np.array([[1, 1, 1, a] for a in (0, -1.5, 0)], dtype=float)
-    assert board.most_to_gain(f, x, reference) == 1
+    assert board.hardest_pair(f, x, reference) == 1
     kept = [board.kept(one) for one in insdel.lattices(f, x, reference)]
     assert kept[0] == pytest.approx(1) and kept[1] < 0.95
 

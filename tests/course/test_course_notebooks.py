@@ -153,7 +153,7 @@ def test_a_kernel_shows_the_student_words_instead_of_a_traceback() -> None:
         student.cells += [nbformat.v4.new_code_cell(attempt), nbformat.v4.new_code_cell(code[-1].source)]
     NotebookClient(student, timeout=120, kernel_name="python3", allow_errors=True).execute()
     empty, wrong, right = (student.cells[k].outputs[-1] for k in (4, 6, 8))
-    assert empty.ename == wrong.ename == "NotYet"
+    assert empty.ename == wrong.ename == "WrongAnswer"
     words = "dividend, not yet: there is no answer yet. Write yours in place of `raise NotImplementedError()`."
     assert " ".join(" ".join(empty.traceback).split()) == words
     assert "needed       25" in "\n".join(wrong.traceback) and "File" not in "\n".join(wrong.traceback)

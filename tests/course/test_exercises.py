@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from conftest import ROOT
 from course import exercises
-from course.exercises import CHAPTERS, EXERCISES, TOPICS, Exercise, check, draw, example, find, look
+from course.exercises import CHAPTERS, EXERCISES, TOPICS, Exercise, check, draw, example, feedback, find
 from course.exercises.base import REGISTERED, exercise
-from course.exercises.grading import WIDTH, NotYet, same, show
+from course.exercises.grading import WIDTH, WrongAnswer, same, show
 from course.notebooks import SETUP
 from matplotlib.figure import Figure
 
@@ -43,18 +43,18 @@ def test_there_are_enough_and_every_topic_has_some() -> None:
 
 @each
 def test_the_solution_passes(one: Exercise) -> None:
-    assert look(one.name, one.solution).text == f"{one.name}: right, in all {len(one.task.cases)} cases."
+    assert feedback(one.name, one.solution).text == f"{one.name}: right, in all {len(one.task.cases)} cases."
 
 
 @each
 def test_the_solved_text_passes_in_a_notebook(one: Exercise) -> None:
     assert "SOLUTION" not in one.solved and one.body.strip()
-    assert look(one.name, compiled(one.solved, one.name))
+    assert feedback(one.name, compiled(one.solved, one.name))
 
 
 @each
 def test_the_starter_fails_with_advice(one: Exercise) -> None:
-    verdict = look(one.name, compiled(one.starter, one.name))
+    verdict = feedback(one.name, compiled(one.starter, one.name))
     assert not verdict and "there is no answer yet. Write yours in place of" in words(verdict.text)
 
 
@@ -67,7 +67,7 @@ def test_the_starter_holds_the_question_but_not_the_answer(one: Exercise) -> Non
 
 @pytest.mark.parametrize(("name", "message"), MISTAKES)
 def test_every_mistake_is_told_by_its_name(name: str, message: str) -> None:
-    verdict = look(name, find(name).task.mistakes[message])
+    verdict = feedback(name, find(name).task.mistakes[message])
     assert not verdict
     assert f"{name}, not yet: {message} in the case {name}(" in words(verdict.text)
     assert max(map(len, verdict.text.splitlines())) <= WIDTH
@@ -85,12 +85,12 @@ def test_mistakes_can_be_told_apart(one: Exercise) -> None:
 def test_one_right_case_is_not_enough(one: Exercise) -> None:
     """The expected result of the case that students see, returned always, must fail."""
     shown = one.task.truth(*example(one.name))
-    assert not look(one.name, lambda *_: shown)
+    assert not feedback(one.name, lambda *_: shown)
 
 
 @each
 def test_a_small_error_is_found(one: Exercise) -> None:
-    assert not look(one.name, lambda *case: np.asarray(one.solution(*case), dtype=float) + 1e-3)
+    assert not feedback(one.name, lambda *case: np.asarray(one.solution(*case), dtype=float) + 1e-3)
 
 
 @each
@@ -107,14 +107,14 @@ def test_figures_draw_the_answer_and_leave_nothing_open(name: str) -> None:
     before = plt.get_fignums()
     assert isinstance(draw(name, find(name).solution), Figure)
     assert plt.get_fignums() == before
-    with pytest.raises(NotYet, match="no answer yet"):
+    with pytest.raises(WrongAnswer, match="no answer yet"):
         draw(name, compiled(find(name).starter, name))
 
 
 def test_check_prints_or_raises(capsys: pytest.CaptureFixture[str]) -> None:
     assert check("aul", find("aul").solution) is None
     assert capsys.readouterr().out == "aul: right, in all 3 cases.\n"
-    with pytest.raises(NotYet, match="you forgot the ½"):
+    with pytest.raises(WrongAnswer, match="you forgot the ½"):
         check("aul", lambda values: len(values) * (values[0] + values[-1]))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from course.exercises.grading import WIDTH, NotYet, Task, judge, show
+from course.exercises.grading import WIDTH, Task, WrongAnswer, judge, show
 
 CASES = [(np.array([1.0, 2.0, 4.0]), 2.0), (np.array([-3.0, 5.0]), 0.5), (np.array([0.0, 7.0, 1.0, 1.0]), -1.0)]
 TASK = Task(
@@ -129,7 +129,7 @@ def test_ipython_shows_the_text_and_no_traceback() -> None:
 
     shell, shown = InteractiveShell(), []
     shell._showtraceback = lambda etype, value, lines: shown.extend(lines)
-    shell.user_ns["problem"] = NotYet("scale, not yet: no.\n  needed  1")
+    shell.user_ns["problem"] = WrongAnswer("scale, not yet: no.\n  needed  1")
     shell.run_cell("raise problem")
     assert shown == ["scale, not yet: no.", "  needed  1"]
 
