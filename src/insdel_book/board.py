@@ -141,14 +141,15 @@ def encode(values: Any) -> str:
 
 def as_dict(one: Board) -> dict[str, Any]:
     """A board as the script on the page reads it."""
-    deals = [{"values": encode(each.lattice.values), "orders": _lists(each.orders)} for each in one.deals]
+    deals = [
+        {"values": encode(each.lattice.values),
+         "orders": {button: {mode: cards.tolist() for mode, cards in tests.items()}
+                    for button, tests in each.orders.items()}}
+        for each in one.deals
+    ]  # fmt: skip
     texts = {"title": one.title, "about": one.about, "unit": one.unit, "knob": one.knob}
     positions = [float(f"{place:.6g}") for place in one.positions]
     return texts | {"names": one.names, "changes": one.changes, "positions": positions, "deals": deals}
-
-
-def _lists(orders: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, dict[str, list[int]]]:
-    return {button: {mode: cards.tolist() for mode, cards in tests.items()} for button, tests in orders.items()}
 
 
 class Figure:

@@ -139,13 +139,8 @@ def keep_files(toc: Any, folder: Path) -> Any:
     for part in ("parts", "chapters", "sections"):
         if part in toc:
             children = [keep_files(child, folder) for child in toc[part]]
-            toc[part] = [child for child in children if any(_staged(file, folder) for file in toc_files(child))]
+            toc[part] = [child for child in children if any(any(folder.glob(f"{file}.*")) for file in toc_files(child))]
     return toc
-
-
-def _staged(file: str, folder: Path) -> bool:
-    """Whether a file that the table of contents names is in the staging tree."""
-    return any((folder / f"{file}{ending}").is_file() for ending in ("", ".md", ".ipynb"))
 
 
 def launch_options(address: str | None) -> dict[str, dict[str, Any]]:

@@ -143,11 +143,6 @@ def _word(text: str) -> Any:
     return Annotated[str, Strict(), AfterValidator(known)]
 
 
-def _choice(match: re.Match[str]) -> Range:
-    """`one of a, b`."""
-    return Range(_word(match[1]), lambda: list(_words(match[1])()))
-
-
 def _selection(match: re.Match[str]) -> Range:
     """`some of a, b`: a list of words, each once, one at least."""
 
@@ -235,7 +230,7 @@ FORMS: dict[str, Callable[[re.Match[str]], Range]] = {
     "None": lambda _: _exactly(None),
     r"\[\]": lambda _: _exactly([]),
     rf"{NUMBER} to {NUMBER}|at least {NUMBER}|above {NUMBER}|between {NUMBER} and {NUMBER}": _numbers,
-    "one of (.+)": _choice,
+    "one of (.+)": lambda match: Range(_word(match[1]), lambda: list(_words(match[1])())),
     "some of (.+)": _selection,
     "each (.+)": _each,
     "any text|a column|a class": lambda _: _text(),

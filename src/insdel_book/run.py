@@ -43,14 +43,36 @@ def execute(
     Raises UserError if a cell refuses what the reader chose, and ChapterError with the cell and the error if one
     fails otherwise, or if the kernel ended before the last one.
     """
-    import papermill
-    from nbclient.exceptions import DeadKernelError
     from nbformat.v4 import new_code_cell
 
     source, started, clock = chapter.read(), time.time(), time.perf_counter()
-    parameters, begun = chapter.parameters(), []
+    root, parameters = chapter.source.parents[1], chapter.parameters()
     set_values(source, parameters, values)
     source.cells.append(new_code_cell(MODULES))
+    notebook, begun = _run_cells(chapter, source, on_cell_start)
+    recorded = take_records(notebook)
+    modules = [*recorded.pop("modules"), __name__]
+    del notebook.cells[-1]
+    notebook.metadata["insdel"] = {
+        "profile": profile,
+        "parameters": {name: values.get(name, parameter.default) for name, parameter in parameters.items()},
+        "recorded": recorded, "modules": modules, "code": code_hash(root, modules, started),
+        "cells": begun, "seconds": round(time.perf_counter() - clock, 1),
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "versions": provenance.versions(), "hardware": provenance.hardware(),
+    }  # fmt: skip
+    clean(notebook, scrubber(root))
+    return notebook
+
+
+def _run_cells(
+    chapter: Chapter, source: Any, on_cell_start: Callable[[int, int], None] | None
+) -> tuple[Any, list[float]]:
+    """Run a notebook in a kernel of its own; return it, and when each code cell began, in seconds."""
+    import papermill
+    from nbclient.exceptions import DeadKernelError
+
+    name, clock, begun = chapter.source.name, time.perf_counter(), []
     count = sum(cell.cell_type == "code" for cell in source.cells)
 
     def note_start(cell: Any, cell_index: int) -> None:
@@ -67,24 +89,12 @@ def execute(
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         if error.ename in MISTAKES:
-            raise UserError(f"{chapter.source.name}: {error.evalue}") from None
-        raise ChapterError(_failure(chapter, len(begun), error)) from None
+            raise UserError(f"{name}: {error.evalue}") from None
+        raise ChapterError(_failure(name, len(begun), error)) from None
     except (DeadKernelError, RuntimeError) as error:
-        raise ChapterError(f"{chapter.source.name}: the kernel died ({error}); {limits()}") from None
-    refuse_unfinished(chapter.source.name, notebook)
-    recorded = take_records(notebook)
-    modules = [*recorded.pop("modules"), __name__]
-    del notebook.cells[-1]
-    notebook.metadata["insdel"] = {
-        "profile": profile,
-        "parameters": {name: values.get(name, parameter.default) for name, parameter in parameters.items()},
-        "recorded": recorded, "modules": modules, "code": code_hash(chapter.source.parents[1], modules, started),
-        "cells": begun, "seconds": round(time.perf_counter() - clock, 1),
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "versions": provenance.versions(), "hardware": provenance.hardware(),
-    }  # fmt: skip
-    clean(notebook, scrubber(chapter.source.parents[1]))
-    return notebook
+        raise ChapterError(f"{name}: the kernel died ({error}); {limits()}") from None
+    refuse_unfinished(name, notebook)
+    return notebook, begun
 
 
 def refuse_unfinished(name: str, notebook: Any) -> None:
@@ -111,11 +121,11 @@ def limits() -> str:
     return f"enough memory? The limits here: {', '.join(text)}." if text else "enough memory?"
 
 
-def _failure(chapter: Chapter, number: int, error: Any) -> str:
+def _failure(name: str, number: int, error: Any) -> str:
     """Say which code cell failed, show it, and give the error."""
     lines = error.source.splitlines()
     excerpt = [f"    {line}" for line in lines[:12]] + (["    …"] if len(lines) > 12 else [])
-    title = f"{chapter.source.name}, code cell {number} failed:"
+    title = f"{name}, code cell {number} failed:"
     reason = [limits()] if error.ename in ("MemoryError", "OSError", "RuntimeError", "CellExecutionError") else []
     return "\n".join([title, *excerpt, f"  {error.ename}: {error.evalue}", *reason])
 

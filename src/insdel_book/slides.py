@@ -22,7 +22,7 @@ STYLE = "slides.css"  # in the folder course/
 WHOLE = ("book/glossary", "book/references")  # pages that terms and citations need
 # what serves the book's own pages only: extensions, and settings that name its files
 FOR_PAGES = {"sphinx_book_theme", "sphinx_copybutton", "sphinx_togglebutton"}
-SETTINGS_FOR_PAGES = {"html_css_files", "html_js_files", "html_static_path", "html_theme_options",
+SETTINGS_FOR_PAGES = {"html_css_files", "html_extra_path", "html_js_files", "html_static_path", "html_theme_options",
                       "togglebutton_selector"}  # fmt: skip
 OUTPUTS = ("image/svg+xml", "image/png", "text/html", "text/markdown", "text/plain")  # of an output the first there is
 FRAME = {"width": 1280, "height": 720, "margin": 0.06, "center": False, "hash": True, "slideNumber": "c/t",
