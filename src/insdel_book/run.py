@@ -83,8 +83,8 @@ def _run_cells(
 
     try:
         notebook = papermill.execute_notebook(
-            source, None, kernel_name="python3", progress_bar=False, cwd=chapter.source.parent,
-            on_cell_start=note_start,
+            source, None, kernel_name="python3", progress_bar=False, on_cell_start=note_start,
+            resources={"metadata": {"path": str(chapter.source.parent)}},  # papermill's cwd moves the whole process
             extra_arguments=["--log-level=50"],  # the kernel's own remarks are none of the chapter's
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:

@@ -39,7 +39,14 @@ def test_the_last_run_is_found_and_damaged_ones_are_passed_over(tmp_path: Path) 
 
 def test_a_chapter_tells_its_cells(tiny_book: Path) -> None:
     places: list[tuple[int, int]] = []
-    notebook = execute(list_chapters(tiny_book)[0], {"count": 2}, "smoke", lambda *place: places.append(place))
+    here = Path.cwd()
+
+    def note(*place: int) -> None:
+        assert Path.cwd() == here, "chapters run in threads, which share the folder that the process is in"
+        places.append(place)
+
+    notebook = execute(list_chapters(tiny_book)[0], {"count": 2}, "smoke", note)
+    assert "working in ./notebooks" in json.dumps(notebook.cells)
     # five cells, and the one that names the modules
     assert places == [(number, 6) for number in range(1, 7)]
     assert len(notebook.metadata.insdel.cells) == 6 and "sys.modules" not in json.dumps(notebook.cells)
