@@ -189,7 +189,7 @@ def test_numbers_words_and_pictures_are_the_chapters(decks: Path) -> None:
     assert theorem.select_one(".admonition-title").get_text() == "Theorem 1.1  (Walks of additive functions)"
     assert "ABC is largest for the order of falling" in theorem.get_text()
     figure = parts["Take all six walks, figure"]
-    assert figure.figcaption.get_text().strip().startswith("Fig. 1.1 One pair of houses, two orders.")
+    assert figure.figcaption.get_text().strip().startswith("Fig. 1.2 One pair of houses, two orders.")
     assert figure.img["alt"].startswith("The curve of the order metro, garden, area")
     assert (decks / figure.img["src"]).read_text(encoding="utf-8").startswith("<?xml")
     assert "metro, garden, area" in parts["Take all six walks, table"].table.get_text()
