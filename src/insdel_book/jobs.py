@@ -24,10 +24,10 @@ from insdel_book.run import execute
 Log = Callable[[str], None]
 TICK = 0.5  # seconds between two looks at the clock
 EVERY = 30.0  # seconds between two lines in a log
-STATE = "{percentage:3.0f} %, {elapsed} so far, about {remaining} left{postfix}"
+STATE = "{elapsed} so far, about {remaining} left{postfix}"
 
 
-@dataclass
+@dataclass(eq=False)
 class Job:
     """One chapter to run, where its executed notebook goes, and how far it is.
 
@@ -85,23 +85,22 @@ def run_jobs(jobs: list[Job], at_once: int | None, log: Log) -> None:
     for job in jobs:
         job.last = last_times(job.path.parent, job.chapter.name, job.profile)
     with kernel_environment(max(1, cores // count)), interrupt_flag() as interrupted, stopped_kernels(count) as pool:
-        running = {pool.submit(job.run): job for job in jobs}
-        bar = tqdm(total=sum(job.last[-1] for job in jobs), disable=None, bar_format=f"{{l_bar}}{{bar}}|{STATE}")
-        shown = started
-        while running:
-            for future in wait(running, TICK, FIRST_COMPLETED).done:
-                job, seconds = running.pop(future), future.result()
-                bar.clear()
-                log(f"{job.chapter.name}: {seconds:.1f} s ({len(jobs) - len(running)} of {len(jobs)})")
-            done = sum(job.last[-1] for job in jobs if job not in running.values())
-            bar.n = done + sum(job.reached for job in running.values())
-            bar.set_postfix_str(text := describe(running.values()))
-            if running and bar.disable and time.monotonic() - shown > EVERY:
-                log(tqdm.format_meter(bar.n, bar.total, time.monotonic() - started, postfix=text, bar_format=STATE))
-                shown = time.monotonic()
-            if interrupted.is_set():
-                raise KeyboardInterrupt
-        bar.close()
+        total, shown, running = sum(job.last[-1] for job in jobs), started, {pool.submit(job.run): job for job in jobs}
+        with tqdm(total=total, disable=None, bar_format=f"{{l_bar}}{{bar}}| {STATE}") as bar:
+            while running:
+                for future in wait(running, TICK, FIRST_COMPLETED).done:
+                    job, seconds = running.pop(future), future.result()
+                    bar.clear()
+                    log(f"{job.chapter.name}: {seconds:.1f} s ({len(jobs) - len(running)} of {len(jobs)})")
+                left = sum(job.last[-1] - job.reached for job in running.values())
+                bar.n, text = total - left, describe(running.values())
+                bar.set_postfix_str(text)
+                if running and bar.disable and time.monotonic() - shown > EVERY:
+                    shown = time.monotonic()
+                    line = "{percentage:3.0f} %, " + STATE
+                    log(tqdm.format_meter(bar.n, total, shown - started, postfix=text, bar_format=line))
+                if interrupted.is_set():
+                    raise KeyboardInterrupt
     if len(jobs) > 1:
         log(f"{len(jobs)} chapters in {time.monotonic() - started:.1f} s, {count} at a time")
 
