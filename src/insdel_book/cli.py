@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from insdel.errors import RunError, UserError
-from insdel_book.chapters import PROFILES, clone, find_chapter, find_root, list_chapters
+from insdel_book.chapters import PROFILES, find_chapter, list_chapters
+from insdel_book.clone import clone, find_root
 from insdel_book.parameters import check_values
 
 KEPT = "finished chapters and finished chunks of comparisons are kept: the same command goes on from there"

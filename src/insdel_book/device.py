@@ -17,7 +17,8 @@ import torch
 
 from insdel.errors import UserError
 from insdel_book.cache import SRC
-from insdel_book.chapters import clone, find_chapter, list_chapters
+from insdel_book.chapters import find_chapter, list_chapters
+from insdel_book.clone import clone
 from insdel_book.device_checks import Absent, Check, checks
 from insdel_book.inline import run_cells
 from insdel_paper import provenance

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, insdel
 
-from insdel_book.chapters import clone
 from insdel_book.cli import main
+from insdel_book.clone import clone
 
 
 def test_the_clone_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:

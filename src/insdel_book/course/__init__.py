@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from insdel.errors import UserError
-from insdel_book.chapters import clone
+from insdel_book.clone import clone
 
 
 def course_folder() -> Path:

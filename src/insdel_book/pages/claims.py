@@ -12,7 +12,8 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from insdel.stats import holm, plus_minus
-from insdel_book.chapters import by_label, clone
+from insdel_book.chapters import by_label
+from insdel_book.clone import clone
 from insdel_book.pages import table
 from insdel_paper.claims import CLAIMS, FINDINGS, HOLDS, NOT, VERDICTS, Claim, Figure, Finding
 from insdel_paper.claims.sentences import HEADLINES, SENTENCES, Sentence
