@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from tqdm.auto import tqdm
 
 from insdel.errors import UserError
+from insdel.evaluate import progress_off
 from insdel.identity import differences
 
 ABOUT = b"insdel"  # the entry of a chunk's file that says what it belongs to
@@ -71,6 +73,21 @@ class Store:
     def get(self, first: int) -> pd.DataFrame:
         """Return a finished chunk."""
         return self.tables[first] if self.folder is None else pd.read_parquet(self._path(first))
+
+    def chunks(
+        self, total: int, size: int, work: Callable[[slice], pd.DataFrame], *,
+        unit: str = " chunks", progress: bool | None = None,
+    ) -> list[pd.DataFrame]:  # fmt: skip
+        """Work through `total` items, `size` at a time, and return the table of every chunk; finished ones are kept.
+
+        work : gets the slice of a chunk, returns its table
+        progress : show a bar (default: on terminals)
+        """
+        starts = range(0, total, size)
+        for first in tqdm(starts, unit=unit, disable=progress_off(progress)):
+            if not self.has(first):
+                self.put(first, work(slice(first, min(first + size, total))))
+        return [self.get(first) for first in starts]
 
 
 def _about(path: Path) -> str:

@@ -260,12 +260,12 @@ def record_command(options: argparse.Namespace) -> int:
     from insdel_paper.records import registry
 
     if options.list or not options.names:
-        log("\n".join(registry.listed()))
+        log("\n".join(registry.describe_runs()))
         return 0
     if options.scheduler:
         reach(options.scheduler)
     changes = dict(options.parameter)
-    how = {"threads": options.threads, "scheduler": options.scheduler, "say": log}
+    how = {"threads": options.threads, "scheduler": options.scheduler, "log": log}
     return 2 if registry.carry_out(options.names, changes, **how) else 0
 
 

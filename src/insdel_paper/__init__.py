@@ -1,6 +1,6 @@
 """The paper, done again: its tables as data, its datasets, networks and theory, the studies, records and claims.
 
-Builds on `insdel` only. Inside, imports go one way: printed, results, data, networks, theory ← studies ← records ←
+Builds on `insdel` only. Inside, imports go one way: printed, results, data, networks, theory ← records ← studies ←
 claims; figures may use any of them.
 """
 

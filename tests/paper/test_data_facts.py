@@ -12,7 +12,7 @@ import pytest
 from insdel_paper import results
 from insdel_paper.data import bangalore, load
 from insdel_paper.records.registry import RUNS
-from insdel_paper.records.run import record
+from insdel_paper.records.run import carry_out
 from insdel_paper.studies import data_facts
 
 
@@ -64,17 +64,17 @@ def test_accuracy_by_mass() -> None:
 def test_record_and_missing_files(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("INSDEL_DATA", str(folder))
-    record(RUNS["data_facts"])
+    carry_out(RUNS["data_facts"])
     table, about = results.load("data_facts")
     assert about["command"] == "insdel record data_facts" and set(about["data"]["sha256"]) == set(os.listdir(folder))
     assert len(table) > 20
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("INSDEL_DATA", str(tmp_path / "empty"))
     with pytest.raises(FileNotFoundError, match="missing: Bangalore.csv"):
-        record(RUNS["data_facts"])
+        carry_out(RUNS["data_facts"])
     monkeypatch.delenv("INSDEL_DATA")
     with pytest.raises(FileNotFoundError, match="INSDEL_DATA"):
-        record(RUNS["data_facts"])
+        carry_out(RUNS["data_facts"])
 
 
 @pytest.mark.real_data

@@ -12,10 +12,10 @@ from PIL import Image
 from torch import nn
 
 from insdel_paper import figures, results
-from insdel_paper.records import albatrosses as records
-from insdel_paper.records.run import record
+from insdel_paper.records.registry import RUNS
+from insdel_paper.records.run import carry_out
 from insdel_paper.studies import images
-from insdel_paper.studies.images import albatrosses, exchange, faces, tables
+from insdel_paper.studies.images import albatrosses, exchange, faces, passes, tables
 from insdel_paper.studies.images.network import SameConv2d
 from insdel_paper.studies.images.photos import crop
 
@@ -154,19 +154,19 @@ def test_full_size_and_changes_name_their_photos(folder, small, tmp_path, monkey
 def test_the_runs_write_numbers_and_can_be_repeated(folder, small, tmp_path, monkeypatch):
     """All runs on made-up photos, twice: the second time no gradient is computed."""
     monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path / "results"))
-    for module in (records, albatrosses):
+    for module in (passes, albatrosses):
         monkeypatch.setattr(module, "load", lambda name: network())
     found = albatrosses.photos(folder)
     monkeypatch.setattr(albatrosses, "photos", lambda: found)
     for name in ("FIRST", "FULL", "USUAL"):
-        monkeypatch.setattr(records, name, SMALL)
-        monkeypatch.setattr(records, f"{name}_STEP", 64)
+        monkeypatch.setattr(passes, name, SMALL)
+        monkeypatch.setattr(passes, f"{name}_STEP", 64)
     monkeypatch.setattr(albatrosses.change_pass, "__defaults__", ((albatrosses.Change("nothing", "", SMALL, 64),),))
     monkeypatch.setattr(albatrosses.first_pass, "__defaults__", (SMALL, 64, None))
     monkeypatch.setattr(faces, "boxes", lambda key: {"face": faces.Box(0, 0, 4, 4)})
     for _ in range(2):
-        for run in records.RUNS:
-            record(run, say=lambda line: None)
+        for name in ("images_albatrosses", "images_nearest", "images_changes"):
+            carry_out(RUNS[name], log=lambda line: None)
         tables = {
             (name, table): results.load(name, table)[0] for name in results.names() for table in results.tables(name)
         }

@@ -11,7 +11,7 @@ import pytest
 from insdel_paper import data, networks, results
 from insdel_paper.networks import stacked
 from insdel_paper.records.registry import RUNS
-from insdel_paper.records.run import record
+from insdel_paper.records.run import carry_out
 from insdel_paper.studies.roar import removal, tables, tasks
 
 ROWS, SMALL = 120, {"epochs": 1, "replicates": 2, "samples": 64}
@@ -97,9 +97,9 @@ def test_a_killed_recording_ends_in_the_same_record(folder: Path, monkeypatch) -
     monkeypatch.setattr(stacked, "fit", cut_off)
     run = RUNS["roar_planted_copied"]
     with pytest.raises(OSError, match="killed"):
-        record(run, changes)
+        carry_out(run, changes)
     assert not (folder / "build" / "trials").exists()
-    path = record(run, changes, say=said.append)
+    path = carry_out(run, changes, log=said.append)
     text = "\n".join(said)
     assert "cells left" in text and "64 samples" in text and "50 steps" in text
     monkeypatch.setenv("INSDEL_RESULTS", str(path.parent))

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from importlib import import_module
 from typing import Any
 
 from insdel.errors import UserError
 from insdel_paper import results
-from insdel_paper.records import (
-    albatrosses,
-    asymmetry,
-    best_order,
-    binary_ig,
-    comparisons,
-    cost,
-    data_facts,
-    forensics,
-    manifold,
-    roar,
-    trees,
-)
-from insdel_paper.records.run import Run, Say, record
+from insdel_paper.records import run as running
+from insdel_paper.records.run import Log, Run
 
-ROOMS = (
-    data_facts, comparisons, best_order, binary_ig, manifold, cost, asymmetry, forensics, roar, albatrosses, trees
+# the studies that declare runs, in the order of `insdel record --list`
+STUDIES = (
+    "data_facts", "comparisons", "best_order", "binary_ig", "manifold", "cost", "asymmetry", "learning_curve",
+    "forensics.runs", "roar.tasks", "images.passes", "trees",
 )  # fmt: skip
-RUNS: dict[str, Run] = {run.name: run for room in ROOMS for run in room.RUNS}
+for _study in STUDIES:
+    import_module(f"insdel_paper.studies.{_study}")
+RUNS: dict[str, Run] = running.RUNS
 # made by other programs
 ELSEWHERE = {
     "bench": "make bench",
@@ -50,11 +42,12 @@ def command(name: str) -> str:
     return ELSEWHERE.get(name) or RUNS[name].command()
 
 
-def listed() -> list[str]:
+def describe_runs() -> list[str]:
     """One line per run: what it is, what it writes, its parameters at full size, when it was recorded."""
     lines = []
     for run in RUNS.values():
-        size = ", ".join(f"{name} {_short(value)}" for name, value in run.parameters.items())
+        texts = {name: "full" if value is None else str(value) for name, value in run.parameters.items()}
+        size = ", ".join(f"{name} {text if len(text) < 40 else text[:36] + ' …'}" for name, text in texts.items())
         state = "not recorded"
         if results.exists(run.name):
             about = results.about(run.name)
@@ -63,33 +56,25 @@ def listed() -> list[str]:
     return lines
 
 
-def _short(value: Any) -> str:
-    text = "full" if value is None else str(value)
-    return text if len(text) < 40 else f"{text[:36]} …"
-
-
 def carry_out(
-    names: Iterable[str], changes: Mapping[str, Any], *, threads: int = 1, scheduler: Any = None, say: Say = print
+    names: Iterable[str], changes: Mapping[str, Any], *, threads: int = 1, scheduler: Any = None, log: Log = print
 ) -> int:
     """Carry out runs one after the other ("all": every one); return how many could not be done.
 
-    What cannot be done (a file is missing, say) is told at once and again at the end; the others are done.
+    A run that cannot be done (a file is missing, say) is reported at once and again at the end; the others are done.
     """
     wanted = [run for name in names for run in (RUNS.values() if name == "all" else [find(name)])]
+    home = results.folder().resolve().parent
     problems = []
     for run in wanted:
         try:
-            path = record(run, changes, threads=threads, scheduler=scheduler, say=say)
-            say(f"written: {_shown(path)}: {', '.join(run.tables)}")
+            path = running.carry_out(run, changes, threads=threads, scheduler=scheduler, log=log).resolve()
+            # without the names of this machine's folders
+            shown = path.relative_to(home) if path.is_relative_to(home) else path.name
+            log(f"written: {shown}: {', '.join(run.tables)}")
         except (UserError, OSError) as error:
             problems.append(f"{run.name} could not be done: {error}")
-            say(problems[-1])
-    if problems[:1] and len(wanted) > 1:
-        say(f"{len(problems)} of {len(wanted)} runs could not be done:\n" + "\n".join(problems))
+            log(problems[-1])
+    if problems and len(wanted) > 1:
+        log(f"{len(problems)} of {len(wanted)} runs could not be done:\n" + "\n".join(problems))
     return len(problems)
-
-
-def _shown(path: Path) -> str:
-    """A folder as seen from beside `results/`, without the names of this machine's folders."""
-    home = results.folder().resolve().parent
-    return str(path.resolve().relative_to(home)) if path.resolve().is_relative_to(home) else path.name

@@ -22,7 +22,8 @@ from insdel.attribution import explain
 from insdel.curves import MODES, abc, curve, order
 from insdel.evaluate import Model
 from insdel_paper.data import Split
-from insdel_paper.studies.experiments import fitted
+from insdel_paper.records.run import Recording, RunContext, record
+from insdel_paper.studies.experiments import POLICIES, fitted, prepare
 
 LOWEST, HIGHEST = 2.0, 110.0  # GeV: only such masses were recorded
 ACTUAL = "as it is"
@@ -96,3 +97,17 @@ def asymmetry(models: Mapping[str, Model], pairs: Mapping[str, policies.Pairs], 
             row["ratio"], row["ratio se"] = stats.ratio(result["deletion"], result["insertion"], ends)
             rows.append(row)
     return pd.DataFrame(rows).set_index(["policy", "model"])
+
+
+@record(
+    "asymmetry", "insertion and deletion with clipped predictions and other targets, genuine events", ("ratios",),
+    source="real", rows=None, epochs=None, pairs=400, samples=512,
+)  # fmt: skip
+def measure_asymmetry(context: RunContext, *, pairs: int, samples: int, **size: Any) -> Recording:
+    """The pairs of all policies, with one thing changed at a time."""
+    prepared = {policy: prepare("cern", policy=policy, n_pairs=pairs, **size) for policy in POLICIES}
+    first = prepared["counterfactual"]
+    context.log("  fitting networks for log M and for the normal scores of M")
+    models = variants(first.split, first.model, **first.model.config["recipe"])
+    table = asymmetry(models, {policy: one.pairs for policy, one in prepared.items()}, samples)
+    return Recording({"ratios": table.reset_index()}, first.facts)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import factorial
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,9 @@ from insdel.evaluate import Model, Pairs, progress_off
 from insdel.identity import identity
 from insdel.lattice import LATTICE_MODES, MAX_FEATURES, Lattice, lattices, subset_sizes
 from insdel.store import Store
+from insdel_paper.records.run import Recording, RunContext, record
+from insdel_paper.studies.experiments import EVENTS, HOUSES, POLICIES, prepare
+from insdel_paper.studies.outcome import ends_table
 
 METHODS = (*PAPER_METHODS, "banzhaf", "occlusion", "greedy")
 BEST = {f"best_{mode}": mode for mode in LATTICE_MODES}  # rankings that are best in one mode, scored in all
@@ -222,3 +226,45 @@ def interaction_term(lattice: Lattice, ranking: np.ndarray) -> float:
     for place in places:
         last, first = np.append(last, np.maximum(last, place)), np.append(first, np.minimum(first, place))
     return -float((to_tensor(lattice.dividends()).cpu().numpy()[1:] * (last - first)[1:]).sum())
+
+
+def with_ends(found: Found, ends: pd.DataFrame) -> Found:
+    """The same study with the columns row and reference_row in its table of pairs; ends : has them, and pair."""
+    pairs = found.pairs.drop(columns=["row", "reference_row"], errors="ignore")
+    joined = pairs.merge(ends[["pair", "row", "reference_row"]], how="left", on="pair", validate="one_to_one")
+    if joined["row"].isna().any():
+        raise ValueError(f"{int(joined['row'].isna().sum())} of {len(pairs)} pairs have no rows among those given.")
+    return Found(found.areas, joined, found.orders)
+
+
+def study_policy(name: str, policy: str, context: RunContext, *, pairs: int, orders: int, **size: Any) -> Recording:
+    """Put the methods' orders beside all orders, for the pairs of one experiment and policy."""
+    experiment = prepare(name, policy=policy, n_pairs=pairs, **size)
+    x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
+    options: dict[str, Any] = {"options": experiment.options, "checkpoint": context.folder}
+    result = with_ends(study(experiment.model, x, reference, orders=orders, **options), ends_table(experiment.pairs))
+    facts = {
+        **experiment.facts,
+        "parameters": {"name": name, "policy": policy, "methods": METHODS, "levels": LEVELS},
+        "pairs": len(result.pairs),
+        "skipped": len(x) - len(result.pairs),
+        "skipped_are": f"pairs that differ in more than {MAX_FEATURES} features",
+        "evaluations": int((2.0 ** result.pairs["differing"]).sum()),
+        "evaluations_are": "hybrids in the lattices; gradients and LIME's samples come on top",
+    }
+    areas, quantiles = (
+        table.astype(dict.fromkeys(table.columns[table.dtypes == np.float64], np.float32))  # half the space
+        for table in (result.areas, result.orders)
+    )
+    return Recording({"areas": areas, "pairs": result.pairs, "orders": quantiles}, facts)
+
+
+SIZE = {"pairs": 400, "orders": 20_000}  # pairs at most; random orders per pair
+record("best_order_bangalore", "methods beside all orders, houses", PARTS, **{**HOUSES, **SIZE})(
+    partial(study_policy, "bangalore", "counterfactual")
+)
+for _policy in POLICIES:
+    record(
+        f"best_order_cern_{_policy}", f"methods beside all orders, genuine events, policy {_policy}", PARTS,
+        source="real", **{**EVENTS, **SIZE},
+    )(partial(study_policy, "cern", _policy))  # fmt: skip

@@ -12,7 +12,7 @@ from insdel import chance
 from insdel.stats import Ends, mean, plus_minus, ratio
 from insdel_paper import results
 from insdel_paper.studies import tables
-from insdel_paper.studies.best_order import BEST, Found, study
+from insdel_paper.studies.best_order import BEST, Found, study, with_ends
 from insdel_paper.studies.experiments import Experiment
 from insdel_paper.studies.outcome import ends_table
 
@@ -54,15 +54,6 @@ def recorded(run: str) -> Evidence | None:
     if "row" not in pairs and whole is not None:
         result = with_ends(result, whole)
     return Evidence(result, tables.told(about))
-
-
-def with_ends(found: Found, ends: pd.DataFrame) -> Found:
-    """The same study with the columns row and reference_row in its table of pairs; ends : has them, and pair."""
-    pairs = found.pairs.drop(columns=["row", "reference_row"], errors="ignore")
-    joined = pairs.merge(ends[["pair", "row", "reference_row"]], how="left", on="pair", validate="one_to_one")
-    if joined["row"].isna().any():
-        raise ValueError(f"{int(joined['row'].isna().sum())} of {len(pairs)} pairs have no rows among those given.")
-    return Found(found.areas, joined, found.orders)
 
 
 def together(own: Mapping[str, Evidence], use_records: bool) -> dict[str, Evidence]:

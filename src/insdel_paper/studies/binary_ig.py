@@ -12,20 +12,20 @@ import pandas as pd
 import torch
 from scipy.stats import rankdata
 from torch import Tensor
-from tqdm.auto import tqdm
 
 from insdel.attribution import explain
 from insdel.attribution.registry import feature_mask
 from insdel.curves import MODES, order
 from insdel.errors import UserError
-from insdel.evaluate import Model, Pairs, predict, progress_off
+from insdel.evaluate import Model, Pairs, predict
 from insdel.identity import identity
 from insdel.lattice import Lattice, lattices, subset_sizes
 from insdel.own.devices import read_clock
 from insdel.seeds import pair_seeds
 from insdel.stats import Ends, mean, ratio
 from insdel.store import Store
-from insdel_paper.studies.experiments import Experiment
+from insdel_paper.records.run import Recording, RunContext, record
+from insdel_paper.studies.experiments import HOUSES, Experiment, prepare
 
 TITLES = {
     "casting": "Casting",
@@ -120,13 +120,13 @@ def study(
         raise UserError(f"no pair differs in {plan.largest} features or fewer. Raise largest, or choose other pairs.")
     known = {"binary": mask, **asdict(plan), "chunk": chunk, "code": [__file__]}
     store = Store(checkpoint, lambda: identity(f, Pairs.of(x, reference), **known))
-    starts = range(0, len(remaining), chunk)
-    for first in tqdm(starts, unit=" chunks", disable=progress_off(progress)):
-        if not store.has(first):
-            part = remaining[first : first + chunk]
-            rows = _chunk(f, x[part], reference[part], mask, plan, part)
-            store.put(first, rows.assign(pair=part[rows["pair"]]))
-    return pd.concat([store.get(first) for first in starts], ignore_index=True)
+
+    def compare(part: slice) -> pd.DataFrame:
+        pairs = remaining[part]
+        rows = _chunk(f, x[pairs], reference[pairs], mask, plan, pairs)
+        return rows.assign(pair=pairs[rows["pair"]])
+
+    return pd.concat(store.chunks(len(remaining), chunk, compare, progress=progress), ignore_index=True)
 
 
 def _chunk(
@@ -280,3 +280,16 @@ def costs(table: pd.DataFrame) -> pd.DataFrame:
 def binary_features(experiment: Experiment) -> list[int]:
     """Indices of the features that take two values only."""
     return [experiment.split.names.index(name) for name in experiment.split.binary]
+
+
+@record("binary_ig", "casting, interpolating and jumping, houses", ("methods",), **HOUSES, **asdict(Plan()))
+def compare_on_houses(
+    context: RunContext, *, source: str, pairs: int | None, epochs: int | None, **plan: Any
+) -> Recording:
+    """The study on pairs of houses; plan : fields of `Plan`."""
+    experiment = prepare("bangalore", source=source, n_pairs=pairs, epochs=epochs)
+    x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
+    binary, checkpoint = binary_features(experiment), context.folder / "chunks"
+    table = study(experiment.model, x, reference, binary, Plan(**plan), checkpoint=checkpoint)
+    studied = int(table["pair"].nunique())
+    return Recording({"methods": table}, {**experiment.facts, "pairs": studied, "left_out": len(x) - studied})

@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from tqdm.auto import tqdm
 
 from insdel.attribution import METHODS, explain
 from insdel.attribution.registry import find
 from insdel.curves import MODES, abc, curve, order
 from insdel.errors import UserError
-from insdel.evaluate import Model, Pairs, Points, progress_off
+from insdel.evaluate import Model, Pairs, Points
 from insdel.identity import identity
 from insdel.own.devices import read_clock
 from insdel.stats import Ends, mean
 from insdel.store import Store
+from insdel_paper.records.run import Recording, RunContext, record
+from insdel_paper.studies.experiments import EVENTS, prepare
 
 BUDGETS: dict[str, tuple[int, ...]] = {
     "kernel_shap": (*(2**k for k in range(6, 13)), 2**16),  # the last is exact for 16 features
@@ -108,12 +109,13 @@ def cost_accuracy(
     """
     plan = _plan(budgets or BUDGETS, seed, options or {})
     store = Store(checkpoint, lambda: identity(f, Pairs.of(x, reference), plan=plan, code=[__file__]))
-    for k, item in enumerate(tqdm(plan, unit=" budgets", disable=progress_off(progress))):
-        if not store.has(k):
-            store.put(k, _spend(item, f, x, reference))
+    tables = store.chunks(
+        len(plan), 1, lambda part: _spend(plan[part.start], f, x, reference), unit=" budgets", progress=progress
+    )
     first = max((k for k, item in enumerate(plan) if item.method == plan[0].method), key=lambda k: plan[k].budget or 0)
-    rows = [row for k, item in enumerate(plan) for row in _rows(item, store.get(k), store.get(first), Ends.of(pairs))]
-    return pd.DataFrame(rows)
+    ends = Ends.of(pairs)
+    parts = zip(plan, tables, strict=True)
+    return pd.DataFrame([row for item, table in parts for row in _rows(item, table, tables[first], ends)])
 
 
 @dataclass(frozen=True)
@@ -184,3 +186,17 @@ def enough(table: pd.DataFrame, share: float = 0.01) -> pd.DataFrame:
         settled = ~rows["short"][::-1].cummax()[::-1]  # from here to the largest budget
         result.loc[method, mode] = rows["evaluations"][settled].min()
     return result
+
+
+@record(
+    "cost", "ABC reached against evaluations spent, genuine events", ("budgets",),
+    source="real", **{**EVENTS, "pairs": 200}, budgets=BUDGETS | ONE_PRICE,
+)  # fmt: skip
+def measure_cost(context: RunContext, *, pairs: int, budgets: Mapping[str, Sequence[int]], **size: Any) -> Recording:
+    """Methods at growing budgets, on counterfactual pairs of events."""
+    experiment = prepare("cern", n_pairs=pairs, **size)
+    found = experiment.pairs
+    table = cost_accuracy(
+        experiment.model, found.x, found.reference, budgets=budgets, pairs=found, checkpoint=context.folder / "budgets"
+    )
+    return Recording({"budgets": table}, experiment.facts)

@@ -13,8 +13,10 @@ from scipy.stats import skew as skewness
 
 from insdel_paper.data import bangalore, cern
 from insdel_paper.data.check import MASS_LIST
+from insdel_paper.data.files import data_folder, sha256
 from insdel_paper.data.physics import identities
 from insdel_paper.data.validate import read_table
+from insdel_paper.records.run import Recording, RunContext, record
 
 Row = dict[str, Any]
 BANGALORE, CERN = "Bangalore.csv", cern.SAMPLE
@@ -144,3 +146,13 @@ def accuracy(true: np.ndarray, predicted: np.ndarray) -> pd.DataFrame:
     low, high = ([getattr(band, end) for band in result.index] for end in ("left", "right"))
     return pd.DataFrame({"low": low, "high": high, "events": result["size"].to_numpy(),
                          "error": result["mean"].to_numpy(), "se": result["sem"].to_numpy()})  # fmt: skip
+
+
+@record("data_facts", "what the paper states about the data files", ("facts",))
+def count_facts(context: RunContext) -> Recording:
+    """All facts of the files in the folder that INSDEL_DATA names."""
+    folder = data_folder()
+    if folder is None:
+        raise FileNotFoundError("the facts need the real files: set INSDEL_DATA to their folder.")
+    hashes = {name: sha256(folder / name) for name in FILES}
+    return Recording({"facts": collect(folder)}, {"data": {"source": "real", "sha256": hashes}})

@@ -24,6 +24,8 @@ COUNTERFACTUAL: dict[str, dict[str, Any]] = {"bangalore": {"at_least": 12}, "cer
 INSPECTED = {"bangalore": None, "cern": 2000}  # held-out points that are looked at; None: all
 ENOUGH = 5000  # fewer CERN rows than this cannot train the paper's network: it is trained on simulated ones
 FULL = 50_000  # with fewer genuine events than this all but the inspected ones teach
+HOUSES: dict[str, Any] = {"source": "real", "pairs": None, "epochs": None}  # full size of what is recorded
+EVENTS: dict[str, Any] = {"pairs": None, "rows": 100_000, "epochs": None}
 SAMPLE_EPOCHS = 80  # over 17,979 events: as many steps as the recipe's 20 over the full file's 79,931
 
 
@@ -58,6 +60,20 @@ class Experiment:
         """Options of methods that have to know the binary features (0 and 1, not standardised)  [appendix A.3]."""
         binary = [self.split.names.index(name) for name in self.split.binary if name not in self.dataset.standardise]
         return {"input_x_gradient": {"binary": binary}} if binary else {}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Provenance that every record of an experiment has."""
+        return {
+            "data": {"what": self.source, "source": self.dataset.source, **self.dataset.provenance},
+            "trained_on": self.trained_on,
+            "network": networks.fingerprint(self.model.config),
+            "features": list(self.split.names),
+            "r2": self.r2,
+            "pairs": len(self.pairs),
+            "without_reference": len(self.pairs.without),
+            "seconds_are": "data, training and comparison, over all starts",
+        }
 
     @property
     def source(self) -> str:
@@ -99,9 +115,10 @@ class Setting:
 
     @classmethod
     def of(cls, name: str, **given: Any) -> Setting:
-        """Make a setting from its fields; what is no field, such as ``epochs=5``, changes the recipe."""
+        """Make a setting from its fields; what is no field, such as ``epochs=5``, changes the recipe (None: not)."""
         own = {key: given.pop(key) for key in list(given) if key in cls.__dataclass_fields__}
-        return cls(name, **{**own, "recipe": {**own.get("recipe", {}), **given}})
+        changes = {key: value for key, value in given.items() if value is not None}
+        return cls(name, **{**own, "recipe": {**own.get("recipe", {}), **changes}})
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,18 @@ rows over all its epochs, so that only their variety differs; all are inspected 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from insdel.identity import plain
 from insdel.own.mlp import RECIPES
-from insdel.store import write_parquet
+from insdel.store import Store
 from insdel_paper import networks
+from insdel_paper.records.run import Recording, RunContext, record
+from insdel_paper.studies import forensics
 from insdel_paper.studies.forensics import FULL_ROWS, Reading, Rows
 
 GENUINE = 17_979
@@ -42,16 +45,13 @@ def point(events: Rows, genuine: int, simulated: int, pairs: int, seen: int = SE
 
 
 def learning_curve(
-    folder: Path, events: Rows, sizes: Iterable[tuple[int, int]] = SIZES, pairs: int = PAIRS, seen: int = SEEN
+    folder: Path, events: Rows, sizes: Sequence[tuple[int, int]] = SIZES, pairs: int = PAIRS, seen: int = SEEN
 ) -> pd.DataFrame:
     """All points of the curve; `folder` keeps each, so that a run that was cut off goes on."""
-    folder.mkdir(parents=True, exist_ok=True)
-    tables = []
-    for genuine, simulated in sizes:
-        path = folder / f"genuine_{genuine}_simulated_{simulated}.parquet"
-        if not path.is_file():
-            write_parquet(point(events, genuine, simulated, pairs, seen), path)
-        tables.append(pd.read_parquet(path))
+    known = plain({"sizes": sizes, "pairs": pairs, "seen": seen, "rows": vars(events)})
+    tables = Store(folder, lambda: known).chunks(
+        len(sizes), 1, lambda part: point(events, *sizes[part.start], pairs, seen), unit=" networks"
+    )
     return pd.concat(tables, ignore_index=True)
 
 
@@ -62,3 +62,14 @@ def levels(curve: pd.DataFrame, methods: tuple[str, ...] = ("kernel_shap", "rand
     shown = rows.pivot_table(index=index, columns=["policy", "method", "mode"], values="value", aggfunc="first")
     order = np.lexsort((shown.index.get_level_values(0), shown.index.get_level_values(1)))
     return shown.iloc[order].reset_index("r2")
+
+
+@record(
+    "learning_curve", "levels of Tables 2 to 4, by how many events taught the network", ("points",),
+    sizes=SIZES, seen=SEEN, pairs=PAIRS,
+)  # fmt: skip
+def vary_size(context: RunContext, *, sizes: Sequence[tuple[int, int]], pairs: int, seen: int) -> Recording:
+    """Networks that learned from fewer and from more events."""
+    events = forensics.events()
+    points = learning_curve(context.folder / "points", events, sizes, pairs, seen)
+    return Recording({"points": points}, events.facts)

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from tqdm.auto import tqdm
 
 from insdel import policies
 from insdel.attribution import explain, seeded
 from insdel.curves import MODES, abc, curve, order
-from insdel.evaluate import Pairs, progress_off
+from insdel.evaluate import Pairs
 from insdel.identity import identity
 from insdel.lattice import Lattice, lattices
 from insdel.stats import Ends, mean, ratio
 from insdel.store import Store
 from insdel_paper.data.cern import NAMES
 from insdel_paper.data.physics import invariant_mass, mass_of_momenta, momenta
-from insdel_paper.studies.experiments import Experiment
+from insdel_paper.records.run import Recording, RunContext, record
+from insdel_paper.studies.experiments import EVENTS, HOUSES, POLICIES, Experiment, prepare
 
 METHODS = ("kernel_shap", "integrated_gradients", "random", "best")
 LEVEL = 0.99  # share of rows held out that count as on the manifold
@@ -146,19 +146,18 @@ def walks(
     """
     x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
     store = Store(checkpoint, lambda: _identity(experiment, methods, seed, chunk))
-    starts = range(0, len(x), chunk)
-    for first in tqdm(starts, unit=" chunks", disable=progress_off(progress)):
-        if not store.has(first):
-            part = slice(first, first + chunk)
-            shared = list(lattices(experiment.model, x[part], reference[part], progress=False))
-            result = [
-                _measured(x[part], reference[part], orders, shared, ruler).assign(method=method, mode=mode)
-                for method in methods
-                for mode, orders in _orders(experiment, method, shared, part, seed).items()
-            ]
-            table = pd.concat(result, ignore_index=True)
-            store.put(first, table.assign(pair=table["pair"] + first).astype(SMALL))
-    return pd.concat([store.get(first) for first in starts], ignore_index=True)
+
+    def walk(part: slice) -> pd.DataFrame:
+        shared = list(lattices(experiment.model, x[part], reference[part], progress=False))
+        result = [
+            _measured(x[part], reference[part], orders, shared, ruler).assign(method=method, mode=mode)
+            for method in methods
+            for mode, orders in _orders(experiment, method, shared, part, seed).items()
+        ]
+        table = pd.concat(result, ignore_index=True)
+        return table.assign(pair=table["pair"] + part.start).astype(SMALL)
+
+    return pd.concat(store.chunks(len(x), chunk, walk, progress=progress), ignore_index=True)
 
 
 def _identity(experiment: Experiment, methods: Sequence[str], seed: int, chunk: int) -> dict[str, Any]:
@@ -339,10 +338,10 @@ def tail(
     distance, relative, violation
     """
     store = Store(checkpoint, lambda: {**_identity(experiment, ["kernel_shap"], samples, 0), "tail": samples})
-    for pairing in tqdm(range(pairings), unit=" pairings", disable=progress_off(progress)):
-        if not store.has(pairing):
-            store.put(pairing, _pairing(experiment, ruler, pairing, samples))
-    return pd.concat([store.get(pairing) for pairing in range(pairings)], ignore_index=True)
+    parts = store.chunks(
+        pairings, 1, lambda part: _pairing(experiment, ruler, part.start, samples), unit=" pairings", progress=progress
+    )
+    return pd.concat(parts, ignore_index=True)
 
 
 def _pairing(experiment: Experiment, ruler: Ruler, pairing: int, samples: int) -> pd.DataFrame:
@@ -370,8 +369,7 @@ def chosen_pairs(experiment: Experiment, rows: Sequence[int], references: Sequen
     index, partner = np.asarray(rows), np.asarray(references)
     x, reference = experiment.x_test[index], experiment.x_test[partner]
     pairs = policies.Pairs(x, reference, index, partner, (x != reference).sum(axis=1), {})
-    known = {name: getattr(experiment, name) for name in experiment.__dataclass_fields__}
-    return Experiment(**{**known, "pairs": pairs, "policy": "one_to_one"})
+    return replace(experiment, pairs=pairs, policy="one_to_one")
 
 
 def extremes(found: pd.DataFrame) -> pd.DataFrame:
@@ -379,3 +377,51 @@ def extremes(found: pd.DataFrame) -> pd.DataFrame:
     first = found[found["pairing"] == 0]
     best = found.loc[[first["insertion"].idxmax(), found["insertion"].idxmax()]]
     return best.assign(what=["of one pairing", "of all pairings"]).reset_index(drop=True)
+
+
+@record("manifold_bangalore", "how far hybrids are from the data, houses", ("walks", "real"), **HOUSES)
+def measure_houses(context: RunContext, *, pairs: int | None, **size: Any) -> Recording:
+    """Walks between houses."""
+    experiment = prepare("bangalore", n_pairs=pairs, **size)
+    ruler = Ruler.of(experiment)
+    steps = walks(experiment, ruler, checkpoint=context.folder / "walks")
+    return _recording({"walks": steps, "real": ruler.measure(experiment.x_test)}, experiment)
+
+
+@record(
+    "manifold_cern", "how far hybrids are from the data, genuine events", ("walks", "real"),
+    source="real", **{**EVENTS, "pairs": 100},
+)  # fmt: skip
+def measure_events(context: RunContext, *, pairs: int, **size: Any) -> Recording:
+    """Walks between events, for every policy."""
+    prepared = {policy: prepare("cern", policy=policy, n_pairs=pairs, **size) for policy in POLICIES}
+    last = prepared[POLICIES[-1]]
+    ruler = Ruler.of(last)
+    parts = [walks(one, ruler, checkpoint=context.folder / policy).assign(policy=policy)
+             for policy, one in prepared.items()]  # fmt: skip
+    steps = pd.concat(parts, ignore_index=True)
+    return _recording({"walks": steps, "real": ruler.measure(last.x_test)}, last)
+
+
+@record(
+    "manifold_extreme", "the pair with the most extreme ABC, genuine events", ("pairings", "walks"),
+    source="real", rows=EVENTS["rows"], epochs=None, pairings=10,
+)  # fmt: skip
+def measure_extremes(context: RunContext, *, pairings: int, **size: Any) -> Recording:
+    """The largest of all areas, over many pairings, and its walks."""
+    experiment = prepare("cern", policy="one_to_one", **size)
+    ruler = Ruler.of(experiment)
+    result = tail(experiment, ruler, pairings=pairings, checkpoint=context.folder / "pairings")
+    few = extremes(result)
+    extreme = chosen_pairs(experiment, few["row"].tolist(), few["reference_row"].tolist())
+    steps = with_masses(walks(extreme, ruler, checkpoint=context.folder / "walks"), extreme)
+    steps = steps.assign(what=few["what"].to_numpy()[steps["pair"]])
+    return _recording({"pairings": result, "walks": steps}, experiment, pairs=len(result))
+
+
+def _recording(tables: dict[str, pd.DataFrame], experiment: Experiment, **facts: Any) -> Recording:
+    """The tables, walks in less space: words as categories, pairs as small numbers."""
+    steps = tables["walks"]
+    words = {name: "category" for name in ("policy", "method", "mode", "what") if name in steps}
+    small = {**tables, "walks": steps.astype({**words, "pair": np.int16})}
+    return Recording(small, {**experiment.facts, "parameters": {"methods": METHODS}, **facts})

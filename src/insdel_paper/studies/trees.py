@@ -11,6 +11,8 @@ import pandas as pd
 
 import insdel
 from insdel.errors import UserError
+from insdel_paper.records.run import Recording, RunContext, record
+from insdel_paper.studies.tree_packages import package_errors
 
 
 def simulated(features: int, rows: int = 1000, seed: int = 0, signal: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -166,3 +168,24 @@ def in_bulk(rows: int = 10_000, searched: int = 20, features: int = 30) -> pd.Da
         spent = time.process_time() - start
         found.append((way, count, spent, spent * rows / count, float(c.table["score"].mean())))
     return pd.DataFrame(found, columns=["way", "pairs", "seconds", "seconds_for_all", "mean_score"])
+
+
+@record(
+    "trees", "tree ensembles: packages, certified gaps, a wide table, pairs in bulk",
+    ("packages", "gaps", "scores", "facts", "bulk"), package_pairs=30, features=40, gap_pairs=10, seconds=8.0,
+    wide_pairs=100, bulk_rows=10_000, searched=5,
+)  # fmt: skip
+def measure_trees(
+    context: RunContext, *, package_pairs: int, features: int, gap_pairs: int, seconds: float, wide_pairs: int,
+    bulk_rows: int, searched: int,
+) -> Recording:  # fmt: skip
+    """What the chapter on trees shows at full size."""
+    found, facts = wide_table(wide_pairs)
+    tables = {
+        "packages": package_errors(package_pairs),
+        "gaps": certified_gaps(features, gap_pairs, seconds),
+        "scores": found,
+        "facts": facts,
+        "bulk": in_bulk(bulk_rows, searched),
+    }
+    return Recording(tables, {"data": "simulated, and modeldata's Chicago"})

@@ -40,6 +40,14 @@ class Rows:
     binary: tuple[int, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Provenance for a record."""
+        simulated = ", and simulated ones" if len(self.x_extra) else ""
+        data = {"what": f"{len(self.x_train) + len(self.x):,} real rows{simulated}", "source": "real"}
+        trained = "real and simulated" if simulated else "real"
+        return {"data": {**data, **self.provenance}, "pairs_are": "per policy", "trained_on": trained}
+
     def taught(self, genuine: int, simulated: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """The first rows of either kind, together: x (m, n) and y (m,)."""
         x = np.concatenate([self.x_train[:genuine], self.x_extra[:simulated]])

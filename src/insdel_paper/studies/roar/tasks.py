@@ -7,7 +7,8 @@ same data without redundant columns, another reference, and planted data whose i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from insdel.own.mlp import Hyper, Recipe
 from insdel_paper import data as datasets
 from insdel_paper import networks
 from insdel_paper.data import Dataset, Split
+from insdel_paper.records.run import Recording, RunContext, record
 from insdel_paper.studies.roar import removal
 from insdel_paper.studies.roar.removal import BY_SIZE, EXPLAINED, FORMS, SIGHTS, Plan
 
@@ -187,3 +189,40 @@ def exact_share(split: Split, chosen: Plan) -> float | None:
         return None
     x = np.concatenate([split.x_train, split.x_test])
     return removal.exact_share(x, removal.reference_point(split)[None], chosen.samples)
+
+
+def retrain_task(
+    name: str, context: RunContext, *, source: str, rows: int | None, epochs: int | None, replicates: int | None,
+    samples: int | None,
+) -> Recording:  # fmt: skip
+    """Remove and retrain on a task; sizes are of the plan, None is full size. `losses` has Huber's loss of each."""
+    chosen = plan(name, context.threads, epochs=epochs, replicates=replicates, samples=samples)
+    dataset, split = load(name, rows, source)
+    grid, exact = removal.cells(chosen), exact_share(split, chosen)
+    size = f"{len(dataset.features):,} {dataset.source} rows × {len(split.names)} features"
+    part = "" if exact is None else f", exact for {100 * exact:.0f} % of the rows"
+    context.log(
+        f"  {size}; Kernel SHAP from {chosen.samples:,} samples{part}; "
+        f"integrated gradients in {chosen.ig_steps} steps; "
+        f"{len(grid)} cells of {chosen.replicates} trainings, {chosen.recipe.epochs} epochs each"
+    )
+    table = removal.run(split, chosen, checkpoint=context.folder / "cells", report=context.log)
+    facts = {
+        "parameters": asdict(chosen),
+        "title": find(name).title,
+        "data": {"what": size, "source": dataset.source, **dataset.provenance},
+        "features": list(split.names),
+        "explained_by_the_others": float(redundancy(split).median()),
+        "exact_kernel_shap": exact,
+        "trainings": len(grid) * chosen.replicates,
+        "r2": float(table.query("input == 'features' and fraction == 0")["r2"].mean()),
+        "seconds_are": "data, attributions and trainings, over all starts",
+    }
+    return Recording({"losses": table.astype({"removed": "int16", "replicate": "int16"})}, facts)
+
+
+for _name, _task in TASKS.items():
+    record(
+        f"roar_{_name}", f"remove and retrain: {_task.title}", ("losses",),
+        source=_task.source, rows=_task.rows, epochs=_task.epochs, replicates=None, samples=None,
+    )(partial(retrain_task, _name))  # fmt: skip

@@ -10,15 +10,16 @@ images_changes      areas after other settings
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from insdel_paper import results
 from insdel_paper.data.files import sha256
-from insdel_paper.records.run import Desk, Recording, Run
+from insdel_paper.records.run import Recording, RunContext, record
 from insdel_paper.studies.images import albatrosses as study
 from insdel_paper.studies.images import faces
 from insdel_paper.studies.images.albatrosses import FIRST, FIRST_STEP, FULL, FULL_STEP, USUAL, USUAL_STEP, Item
@@ -32,48 +33,54 @@ SEEN = ["width", "height", "probability", "first"]  # what is kept of each photo
 AREAS = ["auc", "start", "end", "gap"]  # and of each walk
 
 
-def _first(parameters: Mapping[str, Any], desk: Desk) -> Recording:
+PHOTOS = {"resized": 178, "cropped": 178}  # all; of fewer, those that come first by a hash of their names
+
+
+@record("images_albatrosses", "albatrosses in search of the paper's picture", ("areas", "photos"), **PHOTOS)
+def first_pass(context: RunContext, **photos: int) -> Recording:
     """So many photos in each preparation, with few baselines and coarse steps."""
     network, todo = load("b0"), study.items(study.photos())
-    numbers = study.first_numbers(todo, parameters)
-    found = pd.concat(list(study.first_pass(network, todo, desk.folder, numbers=numbers)), ignore_index=True)
+    numbers = study.first_numbers(todo, photos)
+    found = pd.concat(list(study.first_pass(network, todo, context.folder, numbers=numbers)), ignore_index=True)
     seen = found.drop_duplicates(["photo", "preparation"])[["photo", "preparation", *SEEN]]
     areas = found.dropna(subset=["auc"])[["photo", "preparation", "reference", "mode", *AREAS]]
     chosen = [todo[number] for number in numbers]
     return Recording({"areas": areas, "photos": seen}, _facts(network, FIRST, FIRST_STEP, chosen))
 
 
-def _nearest(parameters: Mapping[str, Any], desk: Desk) -> Recording:
+@record("images_nearest", "the ten nearest albatrosses with 300 baselines", ("areas", "curves", "faces"))
+def nearest_pass(context: RunContext) -> Recording:
     """The nearest with the paper's number of baselines, and what of their maps lies in the boxes drawn by hand."""
     areas, _ = results.load("images_albatrosses")
     network, todo = load("b0"), study.items(study.photos())
     few = study.pick(todo, study.nearest(areas))
-    full, curves = study.walks(network, few, FULL, FULL_STEP, desk.folder)
+    full, curves = study.walks(network, few, FULL, FULL_STEP, context.folder)
     curves = curves[["photo", "preparation", "reference", "mode", "fraction", "value"]]
     tables = {
         "areas": full[["photo", "preparation", "reference", "mode", *AREAS]],
         "curves": curves.astype({"fraction": "float32", "value": "float32"}),
-        "faces": _faces(network, few, desk),
+        "faces": _faces(network, few, context.folder),
     }
     return Recording(tables, _facts(network, FULL, FULL_STEP, few))
 
 
-def _faces(network: Classifier, todo: Sequence[Item], desk: Desk) -> pd.DataFrame:
+def _faces(network: Classifier, todo: Sequence[Item], folder: Path) -> pd.DataFrame:
     """How much of the most salient pixels lies in face and bird; the maps were kept by the walks."""
     label, tables = find_class("albatross"), []
     for item in todo:
         image = item.image(network.preprocessing.size).to(network.device)
-        settings = own_folder(replace(FULL, checkpoint=desk.folder), network, label, image)
+        settings = own_folder(replace(FULL, checkpoint=folder), network, label, image)
         scores = saliency_map("layer", network, label, image, settings).scores
         tables.append(faces.shares_inside(scores, faces.boxes(item.key)).assign(**item.names))
     return pd.concat(tables, ignore_index=True)
 
 
-def _changes(parameters: Mapping[str, Any], desk: Desk) -> Recording:
+@record("images_changes", "what other settings change on the nearest albatross", ("areas",))
+def change_pass(context: RunContext) -> Recording:
     """What other settings change on the nearest picture."""
     areas, _ = results.load("images_nearest")
     few = study.pick(study.items(study.photos()), study.nearest(areas, 1))
-    table = study.change_pass(few, desk.folder)[["photo", "what", "value", "reference", "mode", *AREAS]]
+    table = study.change_pass(few, context.folder)[["photo", "what", "value", "reference", "mode", *AREAS]]
     return Recording({"areas": table}, _facts(load("b0"), USUAL, USUAL_STEP, few))
 
 
@@ -86,11 +93,3 @@ def _facts(network: Classifier, settings: Settings, step: int, todo: Sequence[It
         "data": {"source": "real", "what": "albatrosses of CUB-200-2011", "photos": len({item.path for item in todo}),
                  "sha256": digest, "sha256_is": "of the photos' sha256, sorted and joined"},
     }  # fmt: skip
-
-
-PHOTOS = {"resized": 178, "cropped": 178}  # all; of fewer, those that come first by a hash of their names
-RUNS = (
-    Run("images_albatrosses", "albatrosses in search of the paper's picture", PHOTOS, ("areas", "photos"), _first),
-    Run("images_nearest", "the ten nearest albatrosses with 300 baselines", {}, ("areas", "curves", "faces"), _nearest),
-    Run("images_changes", "what other settings change on the nearest albatross", {}, ("areas",), _changes),
-)
