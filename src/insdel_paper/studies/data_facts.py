@@ -154,5 +154,5 @@ def count_facts(context: RunContext) -> Recording:
     folder = data_folder()
     if folder is None:
         raise FileNotFoundError("the facts need the real files: set INSDEL_DATA to their folder.")
-    hashes = {name: sha256(folder / name) for name in FILES}
-    return Recording({"facts": collect(folder)}, {"data": {"source": "real", "sha256": hashes}})
+    tables = {"facts": collect(folder)}
+    return Recording(tables, {"data": {"source": "real", "sha256": {name: sha256(folder / name) for name in FILES}}})

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,6 @@ class Plan:
         shares = (*self.fractions, *self.leak)
         if not all(0 <= share <= 1 for share in shares) or self.replicates < 1:
             raise UserError(f"shares lie in [0, 1] and replicates ≥ 1; found {shares} and {self.replicates}.")
-
 
     @property
     def place(self) -> torch.device:
@@ -254,11 +254,12 @@ def originals(split: Split, plan: Plan) -> list[MLP]:
     return [original(split, plan, seed) for seed in range(plan.replicates)]
 
 
-Trained = Callable[[], list[MLP]]
-
-
 def retrain(
-    cell: Cell, split: Split, plan: Plan, seen: tuple[np.ndarray, np.ndarray], trained: Trained | None = None
+    cell: Cell,
+    split: Split,
+    plan: Plan,
+    seen: tuple[np.ndarray, np.ndarray],
+    trained: Callable[[], list[MLP]] | None = None,
 ) -> np.ndarray:
     """Predictions of every replicate for the held-out rows, (replicates, m).
 
@@ -277,10 +278,10 @@ def scores(cell: Cell, split: Split, plan: Plan, predictions: np.ndarray) -> pd.
     """One row per replicate: Huber's loss and R² on the held-out rows."""
     truth = torch.from_numpy(split.y_test)
     n = split.x_train.shape[1]
-    count = removed_count(cell.fraction, n)
+    removed = removed_count(cell.fraction, n)
     rows = [
         {
-            **asdict(cell), "removed": count, "share": count / n, "replicate": k,
+            **asdict(cell), "removed": removed, "share": removed / n, "replicate": k,
             "loss": float(torch.nn.functional.huber_loss(torch.from_numpy(row), truth, delta=plan.hyper.huber)),
             "r2": networks.r2(truth, row),
         }
@@ -307,86 +308,67 @@ def run(
     Returns
     -------
     DataFrame, one row per input, ranking, fraction and replicate: removed (features), share (of the features),
-    loss, r2. The ends of the curves, trained once, are repeated for every ranking
+    loss, r2; where networks read the mask off the rows, the share of the removed features that they name, and that
+    they would name by_habit. The ends of the curves, trained once, are repeated for every ranking
     """
-    store = Store(checkpoint, lambda: _identity(split, plan))
-    if report is not None and not _explained(store, plan):
-        report(f"training the original network, and explaining it at {len(split.x_train) + len(split.x_test):,} rows")
-    ranked, point = rank(split, plan, store), reference_point(split)
-    fill = filler(split, plan.seed)
-    trained = cache(lambda: originals(split, plan))
-    grid, said = cells(plan), Left(report)
-    first = len(parts(plan))
-    for key, cell in enumerate(grid, start=first):
-        if not store.has(key):
-            seen = inputs(cell, split, ranked, point, fill)
-            table = scores(cell, split, plan, retrain(cell, split, plan, seen, trained))
-            store.put(key, table.assign(**_reading(cell, ranked, seen)))
-            said.after(cell, store.get(key), len(grid) - (key - first) - 1)
-    return _assembled([store.get(key) for key in range(first, first + len(grid))], plan)
+    ranked, point = rank(split, plan, checkpoint, report), reference_point(split)
+    fill, trained, grid = filler(split, plan.seed), cache(lambda: originals(split, plan)), cells(plan)
+    start, done = time.perf_counter(), count(1)
+
+    def train(part: slice) -> pd.DataFrame:
+        cell = grid[part.start]
+        seen = inputs(cell, split, ranked, point, fill)
+        table = scores(cell, split, plan, retrain(cell, split, plan, seen, trained))
+        names = dict.fromkeys(("named", "by_habit"), np.nan)
+        if cell.input in ("read", "read_imputed"):
+            removed = removed_count(cell.fraction, seen[0].shape[1])
+            masks = [removal_mask(ranked.orders(cell.ranking, rows), removed) for rows in ("train", "test")]
+            names = {"named": named(seen[1], masks[1]), "by_habit": named_by_habit(*masks)}
+        if report is not None:
+            left = len(grid) - part.start - 1
+            minutes = left * (time.perf_counter() - start) / next(done) / 60
+            what = f"{cell.input}, {cell.ranking}, share {cell.fraction:g}: loss {table['loss'].mean():.4f}"
+            report(f"{what}; {left} cells left, about {minutes:.1f} minutes")
+        return table.assign(**names)
+
+    tables = _store(split, plan, checkpoint, "cells").chunks(len(grid), 1, train, progress=False)
+    return pd.concat(list(_by_ranking(pd.concat(tables, ignore_index=True), plan)), ignore_index=True)
 
 
-def _reading(cell: Cell, ranked: Ranked, seen: tuple[np.ndarray, np.ndarray]) -> dict[str, float]:
-    """For networks that read the mask off the rows: which share of the removed features they name, and by habit."""
-    if cell.input not in ("read", "read_imputed"):
-        return {"named": np.nan, "by_habit": np.nan}
-    count = removed_count(cell.fraction, seen[0].shape[1])
-    train, test = (removal_mask(ranked.orders(cell.ranking, part), count) for part in ("train", "test"))
-    return {"named": named(seen[1], test), "by_habit": named_by_habit(train, test)}
+def rank(
+    split: Split,
+    plan: Plan,
+    checkpoint: str | Path | None = None,
+    report: Callable[[str], None] | None = None,
+) -> Ranked:
+    """Explain the original network at all rows, or find the attributions in the checkpoint."""
+    rows = {"train": split.x_train, "test": split.x_test}
 
+    def explained(_: slice) -> pd.DataFrame:
+        if report is not None:
+            report(f"training the original network, and explaining it at {sum(map(len, rows.values())):,} rows")
+        model, point = original(split, plan), reference_point(split)
+        found = {part: attributions(model, x, point, plan) for part, x in rows.items()}
+        # one column per feature; parts and methods one below the other
+        return pd.DataFrame(np.concatenate([found[part][method] for part in rows for method in plan.methods]))
 
-def parts(plan: Plan) -> list[tuple[str, str]]:
-    """The attributions, which are the first chunks of a store: (part of the rows, method)."""
-    return [(part, method) for part in ("train", "test") for method in plan.methods]
-
-
-def rank(split: Split, plan: Plan, store: Store | None = None) -> Ranked:
-    """Explain the original network at all rows, or find the attributions in the store."""
-    store = store or Store(None, dict)
-    point, rows = reference_point(split), {"train": split.x_train, "test": split.x_test}
-    if not _explained(store, plan):
-        model = original(split, plan)
-        result = {part: attributions(model, x, point, plan) for part, x in rows.items()}
-        for key, (part, method) in enumerate(parts(plan)):
-            store.put(key, pd.DataFrame(result[part][method], columns=list(split.names)))
-    remaining = {pair: store.get(key).to_numpy() for key, pair in enumerate(parts(plan))}
-    train, test = ({method: remaining[part, method] for method in plan.methods} for part in rows)
+    [table] = _store(split, plan, checkpoint, "attributions").chunks(1, 1, explained, progress=False)
+    ends = np.cumsum([len(x) for x in rows.values() for _ in plan.methods])
+    parts = iter(np.split(table.to_numpy(), ends[:-1]))
+    train, test = ({method: next(parts) for method in plan.methods} for _ in rows)
     return Ranked(train, test, plan.seed)
 
 
-def _explained(store: Store, plan: Plan) -> bool:
-    """Whether all attributions are there."""
-    return all(store.has(key) for key in range(len(parts(plan))))
-
-
-class Left:
-    """Says after each cell how long the rest will take, judged by the cells of this start."""
-
-    def __init__(self, report: Callable[[str], None] | None) -> None:
-        self.report, self.start, self.done = report, time.perf_counter(), 0
-
-    def after(self, cell: Cell, found: pd.DataFrame, left: int) -> None:
-        """Report a finished cell."""
-        self.done += 1
-        each = (time.perf_counter() - self.start) / self.done
-        if self.report is not None:
-            what = f"{cell.input}, {cell.ranking}, share {cell.fraction:g}: loss {found['loss'].mean():.4f}"
-            self.report(f"{what}; {left} cells left, about {each * left / 60:.1f} minutes")
-
-
-def _identity(split: Split, plan: Plan) -> dict[str, Any]:
-    """What decides the table, as hashes and plain values."""
+def _store(split: Split, plan: Plan, checkpoint: str | Path | None, name: str) -> Store:
+    """Chunks of this name in a checkpoint, identified by all that decides the table."""
     rows = (split.x_train, split.y_train, split.x_test, split.y_test)
     files = [str(module.__file__) for module in (mlp, stacked, imputation, reading)]
-    return plain({"rows": rows, **vars(plan), "code": code_hash(*files, __file__)})
-
-
-def _assembled(parts: list[pd.DataFrame], plan: Plan) -> pd.DataFrame:
-    """One table, the ends of the curves repeated for every ranking, in the order of the plan."""
-    return pd.concat(list(_by_ranking(pd.concat(parts, ignore_index=True), plan)), ignore_index=True)
+    known = {"rows": rows, **vars(plan), "code": code_hash(*files, __file__)}
+    return Store(checkpoint and Path(checkpoint) / name, lambda: plain(known))
 
 
 def _by_ranking(table: pd.DataFrame, plan: Plan) -> Iterator[pd.DataFrame]:
+    """The rows of every kind of input and ranking, with the ends of the curves, in the order of the plan."""
     ends = table[table["ranking"] == "any"]
     start = ends[ends["fraction"] == 0]
     for kind in (*plan.forms, *plan.sights):

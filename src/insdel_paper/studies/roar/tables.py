@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -84,12 +84,6 @@ def bends(table: pd.DataFrame, form: str = "features") -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ranking")
 
 
-def difference(table: pd.DataFrame, a: str, b: str) -> dict[str, float]:
-    """Bend of ranking a less that of b, replicate by replicate: mean and standard error."""
-    result = bend(table, a) - bend(table, b)
-    return {"value": float(result.mean()), "se": naive_error(result)}
-
-
 def by_form(table: pd.DataFrame) -> pd.DataFrame:
     """Bend ± standard error of every ranking (rows) in every form of removal that the table has (columns)."""
     forms = [form for form in FORM_TITLES if form in set(table["input"])]
@@ -142,51 +136,32 @@ def leak_table(table: pd.DataFrame) -> pd.DataFrame:
 def claims(table: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
     """What section 6 says about a data set, and what the bends say: value, se, verdict.
 
-    "holds" and "does not hold" are decided by `level` standard errors; a table of noise decides nothing.
+    "holds" and its opposite are decided by `level` standard errors; a table of noise decides nothing.
     """
-    rows = {**_straight(table, level), **_signed(table, level), **_ahead(table, level)}
+    present = [name for name in TITLES if name in set(table["ranking"])]
+    rows = {}
+
+    def judge(statement: str, values: np.ndarray, opposite: str, off: Callable[[float], float]) -> None:
+        """A statement about the mean of values by replicate; off : below 0 where it holds."""
+        value, se = float(values.mean()), naive_error(values)
+        margin = off(value) / se if se else np.copysign(np.inf, off(value))
+        verdict = "holds" if margin < -level else opposite if margin > level else "undecided"
+        rows[statement] = {"value": value, "se": se, "verdict": verdict}
+
+    for ranking in present:
+        if ranking not in ("global", "random"):
+            title, bent = TITLES[ranking], bend(table, ranking)
+            judge(f"nearly straight: {title}", bent, "does not hold", lambda value: abs(value) - STRAIGHT)
+    for method, name in (("kernel_shap", "Kernel SHAP"), ("integrated_gradients", "IG")):
+        if {method, f"{method}_signed"} <= set(present):
+            gain = bend(table, method) - bend(table, f"{method}_signed")
+            statement = f"signed nearly as good as by size: {name}"
+            judge(statement, gain, "does not hold", lambda value: value - STRAIGHT)
+    if {"kernel_shap", "integrated_gradients"} <= set(present):
+        lead = bend(table, "integrated_gradients") - bend(table, "kernel_shap")
+        judge("IG by size ahead of Kernel SHAP by size", lead, "the opposite", lambda value: -value)
     shown = pd.DataFrame.from_dict(rows, orient="index").rename_axis("statement")
     return shown.assign(verdict="noise") if is_noise(table, level) else shown
-
-
-Rows = dict[str, dict[str, Any]]  # statement → value, se, verdict
-
-
-def _straight(table: pd.DataFrame, level: float) -> Rows:
-    """Curves of the paper's four rankings: is their bend small?"""
-    rows = {}
-    for ranking in [name for name in TITLES if name in set(table["ranking"]) - {"global", "random"}]:
-        result = bend(table, ranking)
-        value = {"value": float(result.mean()), "se": naive_error(result)}
-        rows[f"nearly straight: {TITLES[ranking]}"] = {**value, "verdict": _small(value, level, abs(value["value"]))}
-    return rows
-
-
-def _signed(table: pd.DataFrame, level: float) -> Rows:
-    """By size against signed, for both methods: is the gain small?"""
-    rows = {}
-    for method, name in (("kernel_shap", "Kernel SHAP"), ("integrated_gradients", "IG")):
-        if {method, f"{method}_signed"} <= set(table["ranking"]):
-            value = difference(table, method, f"{method}_signed")
-            verdict = _small(value, level, value["value"])
-            rows[f"signed nearly as good as by size: {name}"] = {**value, "verdict": verdict}
-    return rows
-
-
-def _ahead(table: pd.DataFrame, level: float) -> Rows:
-    """IG against Kernel SHAP, both by size: is IG ahead, by more than chance?"""
-    if not {"kernel_shap", "integrated_gradients"} <= set(table["ranking"]):
-        return {}
-    value = difference(table, "integrated_gradients", "kernel_shap")
-    margin = value["value"] / value["se"] if value["se"] else np.copysign(np.inf, value["value"])
-    verdict = "holds" if margin > level else "the opposite" if margin < -level else "undecided"
-    return {"IG by size ahead of Kernel SHAP by size": {**value, "verdict": verdict}}
-
-
-def _small(value: Mapping[str, float], level: float, size: float) -> str:
-    """Whether a size is below `STRAIGHT`, by more than chance."""
-    margin = (size - STRAIGHT) / value["se"] if value["se"] else np.copysign(np.inf, size - STRAIGHT)
-    return "holds" if margin < -level else "does not hold" if margin > level else "undecided"
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
