@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import pytest
 
 from insdel_paper import figures
 
 TITLES = {"casting": "Casting", "jumping": "Jumping"}
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_open():
-    """A figure that stays open would be shown twice in a notebook."""
-    before = plt.get_fignums()
-    yield
-    assert plt.get_fignums() == before
-
-
-def test_the_line_shows_both_functions_and_both_ends() -> None:
-    times, cast, between = [0, 0.5, 1], np.array([[0.0, 3, 1], [2, 2, 5]]), np.array([[0.0, 1, 1], [2, 4, 5]])
-    figure = figures.binary_line(times, cast, between, ["one", "two"])
-    assert [panel.get_title() for panel in figure.axes] == ["one", "two"]
-    for panel, f, g in zip(figure.axes, cast, between, strict=True):
-        first, second, ends = (line.get_ydata() for line in panel.lines)
-        assert np.array_equal(first, f) and np.array_equal(second, g) and list(ends) == [f[0], f[-1]]
 
 
 def test_distances_are_percent_and_casting_is_drawn_over_the_bend() -> None:

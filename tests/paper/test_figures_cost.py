@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,14 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from insdel_paper import figures
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_open():
-    """A figure that stays open would be shown twice in a notebook."""
-    before = plt.get_fignums()
-    yield
-    assert plt.get_fignums() == before
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,13 +9,6 @@ import pytest
 from insdel_paper import figures
 
 COUNTS = (0, 1, 5, 10)
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_open():
-    before = plt.get_fignums()
-    yield
-    assert plt.get_fignums() == before
 
 
 @pytest.fixture

@@ -18,18 +18,6 @@ def test_attributions_get_a_panel_each_with_bars_of_their_size() -> None:
         assert low == -high and high > np.abs(values).max(), "zero is in the middle, every bar inside"
 
 
-def test_walks_are_drawn_by_test_over_the_random_ones() -> None:
-    up, down = np.array([0.0, 2.0, 1.0]), np.array([0.0, -1.0, 1.0])
-    walks = {("insertion", "A"): up, ("deletion", "A"): down}
-    left, right = figures.six_walks(walks, np.zeros((5, 3)), "price").axes
-    for panel, curve, title in ((left, up, "insertion"), (right, down, "deletion")):
-        lines = {line.get_label(): line.get_ydata() for line in panel.lines}
-        np.testing.assert_array_equal(lines["A"], curve)
-        np.testing.assert_allclose(lines["straight line"], [0, 0.5, 1])
-        assert len(panel.lines) == 5 + 2 and panel.get_title() == title
-    assert left.get_ylabel() == "price"
-
-
 def test_six_methods_can_be_told_apart_without_colours() -> None:
     methods = [f"method {k}" for k in range(6)]
     walks = {(mode, method): np.arange(4.0) for mode in ("insertion", "deletion") for method in methods}

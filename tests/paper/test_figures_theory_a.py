@@ -1,9 +1,6 @@
 """Figures of chapters 1 to 3: each draws what it was given, and says on its axes what that is."""
 
-from collections.abc import Iterator
-from itertools import permutations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -13,14 +10,6 @@ from matplotlib.figure import Figure
 import insdel
 from insdel.examples import house
 from insdel_paper import figures
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_open() -> Iterator[None]:
-    """A figure that stays open would be shown twice in a notebook."""
-    before = plt.get_fignums()
-    yield
-    assert plt.get_fignums() == before
 
 
 @pytest.fixture
@@ -38,24 +27,9 @@ def legend(axes: Axes) -> list[str]:
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-def drawn(axes: Axes, number: int) -> np.ndarray:
-    return np.asarray(axes.lines[number].get_ydata(), dtype=float)
-
-
 def bars(axes: Axes) -> np.ndarray:
     """(bars, 3): left end, bottom, height."""
     return np.array([(bar.get_x(), bar.get_y(), bar.get_height()) for bar in axes.patches])
-
-
-def test_walk_draws_each_curve_and_the_line_between_their_ends(lattice: insdel.Lattice) -> None:
-    curves = {"good": lattice.curve([2, 1, 0]), "bad": lattice.curve([0, 1, 2])}
-    axes = only(figures.walk(curves, "price"))
-    assert len(axes.lines) == 3
-    np.testing.assert_array_equal(drawn(axes, 0), curves["good"])
-    np.testing.assert_array_equal(drawn(axes, 1), curves["bad"])
-    np.testing.assert_allclose(drawn(axes, 2), np.linspace(250, 380, 4))
-    assert legend(axes) == ["good", "bad", "straight line"]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("features changed so far", "price")
 
 
 def test_walk_has_a_colour_for_more_curves_than_there_are_colours() -> None:
@@ -119,27 +93,6 @@ def test_split_entry_fills_the_points_from_the_last_member_on() -> None:
     assert axes.get_xlabel() == "one more feature taken from x′"
 
 
-def test_shuffle_walks_shows_all_walks_and_their_mean(lattice: insdel.Lattice) -> None:
-    curves = np.asarray(lattice.curve(np.array(list(permutations(range(3))))))
-    axes = only(figures.shuffle_walks(curves, "price"))
-    assert len(axes.lines) == 6 + 2
-    np.testing.assert_allclose(drawn(axes, 6), curves.mean(axis=0))
-    assert legend(axes) == ["each order", "mean of them", "straight line"]
-    assert axes.get_ylabel() == "price"
-
-
-def test_shuffle_last_puts_points_beside_the_formula() -> None:
-    exact = [2.5, 10 / 3, 3.75, 4.0]
-    axes = only(figures.shuffle_last([2.4, 3.4, 3.7, 4.0], exact, [0.1, 0.05, 0.02, 0.0]))
-    np.testing.assert_allclose(drawn(axes, 0), exact)
-    middle = next(line for line in axes.lines if "middle" in str(line.get_label()))
-    assert set(np.asarray(middle.get_ydata(), dtype=float)) == {2.5}
-    assert axes.get_xlabel() == "size of u"
-    [container] = axes.containers
-    low, high = container.lines[2][0].get_segments()[0][:, 1]
-    assert (low, high) == (pytest.approx(2.2), pytest.approx(2.6))
-
-
 def test_shuffle_weights_mirrors_insertion_and_deletion() -> None:
     weights = [0.0, -1 / 6, -1 / 4]
     axes = only(figures.shuffle_weights([1, 2, 3], weights))
@@ -148,12 +101,3 @@ def test_shuffle_weights_mirrors_insertion_and_deletion() -> None:
     np.testing.assert_allclose(heights[3:], np.negative(weights))
     assert legend(axes) == ["insertion", "deletion"]
     assert "E(ABC)" in axes.get_ylabel()
-
-
-def test_shuffle_agreement_draws_one_point_per_game_in_both_panels() -> None:
-    formula, simulated = np.array([-2.0, 0.0, 3.0]), np.array([-2.1, 0.2, 2.9])
-    both, difference = figures.shuffle_agreement(formula, simulated, [0.1, 0.1, 0.1]).axes
-    np.testing.assert_allclose(drawn(both, 1), simulated)
-    np.testing.assert_allclose(difference.containers[0].lines[0].get_ydata(), simulated - formula)
-    assert both.get_xlabel() == difference.get_xlabel() == "E(ABC) by the formula"
-    assert difference.get_ylabel() == "simulation − formula"

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 
 import insdel
 from insdel.examples import game
@@ -38,28 +37,9 @@ def labels(axes: Axes) -> list[str]:
     return [] if legend is None else [text.get_text() for text in legend.get_texts()]
 
 
-def saved(figure: Figure) -> str:
-    from io import StringIO
-
-    text = StringIO()
-    figure.savefig(text, format="svg")
-    return text.getvalue()
-
-
 def paper_game(a: float) -> insdel.Lattice:
     f, x, reference, _ = game({(1,): 3, (2,): 2, (3,): 1, (1, 2): a})
     return insdel.Lattice.evaluate(f, x, reference)
-
-
-def test_all_orders_draws_every_curve_and_marks_some():
-    lattice = paper_game(-1.5)
-    curves = lattice.curve(np.array(list(permutations(range(3)))))
-    figure = figures.all_orders(curves, {"Shapley": curves[0], "best": curves[1]}, ylabel="price")
-    axes = figure.axes[0]
-    assert len(axes.get_lines()) == 6 + 1 + 2
-    np.testing.assert_array_equal(lines(axes, "blue")[0], curves[0])
-    np.testing.assert_array_equal(lines(axes, "orange")[0], curves[1])
-    assert labels(axes) == ["straight line", "Shapley", "best"] and axes.get_ylabel() == "price"
 
 
 def test_abc_by_interaction_draws_the_upper_envelope_and_breaks_at_the_jumps():
@@ -79,27 +59,6 @@ def test_abc_by_interaction_draws_the_upper_envelope_and_breaks_at_the_jumps():
     assert len(axes.texts) == 5, "two of the six orders have the same line and share a label"
 
 
-def test_shapley_misses_draws_both_columns_for_each_strength():
-    rows = [
-        {"n": n, "strength": s, "missed": s * n / 10, "kept": 1 - s / n, "missed_se": 0.01, "kept_se": 0.02}
-        for s in (0.1, 0.5)
-        for n in (2, 3, 4)
-    ]
-    left, right = figures.shapley_misses(pd.DataFrame(rows)).axes
-    np.testing.assert_allclose(lines(left, "blue")[0], [0.02, 0.03, 0.04])
-    np.testing.assert_allclose(lines(right, "orange")[0], [1 - 0.25, 1 - 0.5 / 3, 1 - 0.125])
-    assert labels(right) == ["0.1", "0.5"]
-
-
-def test_same_order_puts_the_first_feature_on_top():
-    figure = figures.same_order(["a", "b", "c"], {"one": [3, 2, 1], "two": [6, 4, -1]}, "share")
-    axes = figure.axes[0]
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["a", "b", "c"]
-    assert list(axes.get_yticks()) == [2, 1, 0]
-    np.testing.assert_array_equal(lines(axes, "blue")[0], [2, 1, 0])
-    assert labels(axes) == ["one", "two"]
-
-
 def test_missed_by_test_sorts_the_sizes():
     cases = [(size, test) for size in (3, 1, 2) for test in ("insertion", "both")]
     rows = [{"test": test, "largest set": size, "missed": size / 10, "missed_se": 0.01} for size, test in cases]
@@ -109,31 +68,9 @@ def test_missed_by_test_sorts_the_sizes():
     assert labels(axes) == ["insertion", "both"]
 
 
-def test_binary_cube_has_four_panels_and_paths_that_end_at_the_reference():
-    figure = figures.binary_cube()
-    assert len(figure.axes) == 4
-    target = theory.on_page((1, 1, 1))
-    for axes, colors in zip(figure.axes, ([], ["blue"], ["blue"], ["orange", "green"]), strict=True):
-        edges = [line for line in axes.get_lines() if to_hex(line.get_color()) == "#aaaaaa"]
-        assert len(edges) == 12 and sum(line.get_linestyle() == ":" for line in edges) == 3
-        for color in colors:
-            paths = [line for line in axes.get_lines() if to_hex(line.get_color()) == figures.PALETTE[color].lower()]
-            assert any(np.allclose(path.get_xydata()[-1], target) for path in paths)
-    assert "garden" in saved(figure)
-
-
 def test_cube_corners_do_not_coincide_on_the_page():
     corners = {theory.on_page([k >> j & 1 for j in range(3)]) for k in range(8)}
     assert len(corners) == 8
-
-
-def test_jump_time_draws_every_feature_and_its_shapley_value():
-    times, values = np.linspace(0, 1, 5), np.linspace([1, 2], [3, 0], 5)
-    axes = figures.jump_time(times, values, [2, 1], ["area", "garden"]).axes[0]
-    level, moving = lines(axes, "orange")
-    np.testing.assert_array_equal(level, [1, 1])
-    np.testing.assert_array_equal(moving, values[:, 1])
-    assert labels(axes) == ["area", "garden", "Shapley value"]
 
 
 def test_against_shapley_draws_differences_by_kind_of_feature():
@@ -144,12 +81,6 @@ def test_against_shapley_draws_differences_by_kind_of_feature():
     np.testing.assert_array_equal(lines(panels[0], "orange")[0], [0, 0])
     np.testing.assert_array_equal(lines(panels[1], "orange")[0], [0.5, 0.5])
     np.testing.assert_array_equal(lines(panels[1], "blue")[0], [0, -0.5, 0, -0.5])
-
-
-def test_cost_by_features_is_logarithmic():
-    axes = figures.cost_by_features([1, 2, 3], {"casting": [20, 20, 20], "interpolating": [40, 80, 160]}).axes[0]
-    assert axes.get_yscale() == "log"
-    np.testing.assert_array_equal(lines(axes, "orange")[0], [40, 80, 160])
 
 
 @pytest.mark.parametrize("values", [[0.0, 1.0, 2.0, 3.0], [1.0] * 30])

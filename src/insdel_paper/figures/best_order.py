@@ -6,17 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from insdel.chance import Histogram
 from insdel.lattice import LATTICE_MODES
 from insdel.plots import COLORS, PALETTE, panels_row, straight_line
+from insdel_paper.figures.drawing import MARKERS, legend_outside, percent
 
 TESTS = {"insertion": "insertion", "deletion": "deletion", "both": "insertion + deletion"}
-MARKERS = "osD^vPX*"
 KINDS = {"pairwise": "2 signs", "odd": "3, 5, 7, … signs", "even": "4, 6, 8, … signs"}
 
 
@@ -57,7 +56,7 @@ def beyond_shares(shares: Mapping[str, pd.DataFrame], titles: Mapping[str, str])
         panel.set(title=TESTS[mode], xlabel="% of the best ABC")
     panels[0].set_yticks(places, list(titles.values()))
     panels[0].invert_yaxis()
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small")
+    legend_outside(figure, panels[0])
     return figure
 
 
@@ -65,12 +64,6 @@ def _clouds(panel: Axes, clouds: Mapping[str, pd.DataFrame], x: str, y: str) -> 
     """One cloud of dots per run."""
     for k, (run, rows) in enumerate(clouds.items()):
         panel.scatter(rows[x], rows[y], s=14, marker=MARKERS[k], color=COLORS[k], alpha=0.55, lw=0, label=run)
-
-
-def _percent(*axes: Axis) -> None:
-    """Write the numbers of an axis as percent, with as many digits as they need."""
-    for axis in axes:
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.10g} %"))
 
 
 def beyond_hard(hard: Mapping[str, pd.DataFrame]) -> Figure:
@@ -84,10 +77,9 @@ def beyond_hard(hard: Mapping[str, pd.DataFrame]) -> Figure:
     for panel, (column, label) in zip(panels, names.items(), strict=True):
         _clouds(panel, drawn, column, "lost")
         panel.set(xscale="log", yscale="log", xlabel=label)
-        _percent(panel.xaxis, panel.yaxis)
+        percent(panel.xaxis, panel.yaxis)
     panels[0].set_ylabel("lost to the best order")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small",
-                  markerscale=2)  # fmt: skip
+    legend_outside(figure, panels[0], markerscale=2)
     return figure
 
 
@@ -108,7 +100,7 @@ def chance_histogram(counted: Histogram, marks: Mapping[str, float], xlabel: str
         for (name, area), color in zip(marks.items(), COLORS[1:], strict=False):
             panel.axvline(area, color=color, lw=1.5, label=name)
         panel.set(xlabel=xlabel, xlim=(areas[merged > 0][0], counted.areas[-1]))
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small")
+    legend_outside(figure, panels[0], ncols=5)
     return figure
 
 
@@ -118,19 +110,18 @@ def chance_tails(tails: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -
     tails : run → rows of one mode of `beyond.Found.areas`
     """
     figure, panels = panels_row(len(tails), 5.0 * len(tails), 4.2, sharey=True)
+    looks = list(zip(titles.items(), COLORS, ["-", "-", "-", "-", "-", "--", ":", "--"], strict=False))
     for panel, (run, rows) in zip(panels, tails.items(), strict=True):
-        for (method, name), color, style in zip(titles.items(), COLORS, ["-", "-", "-", "-", "-", "--", ":", "--"],
-                                                strict=False):  # fmt: skip
-            result = np.sort(rows.loc[rows["method"] == method, "tail_probability"].to_numpy())
-            panel.step([*result, 1.0], [*(np.arange(1, len(result) + 1) / len(result)), 1.0], where="post", color=color,
-                       ls=style, label=name)  # fmt: skip
+        for (method, name), color, style in looks:
+            result = rows.loc[rows["method"] == method, "tail_probability"]
+            sns.ecdfplot(x=result, ax=panel, color=color, ls=style, label=name)
         least = float(rows["tail_probability"].min())
         line = np.geomspace(least, 1, 200)
         panel.plot(line, line, color=PALETTE["grey"], lw=4, alpha=0.3, label="pure chance")
         panel.set(xscale="log", xlim=(least / 1.5, 1), title=run, xlabel="random orders that do as well or better")
-        _percent(panel.xaxis, panel.yaxis)
+        percent(panel.xaxis, panel.yaxis)
     panels[0].set_ylabel("pairs")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", fontsize="small")
+    legend_outside(figure, panels[0], "right center")
     return figure
 
 
@@ -141,17 +132,12 @@ def chance_scale(standings: Mapping[str, pd.DataFrame], titles: Mapping[str, str
     """
     figure, panels = panels_row(len(standings), 5.0 * len(standings), 3.8, sharey=True)
     for panel, (run, rows) in zip(panels, standings.items(), strict=True):
-        for place, method in enumerate(titles):
-            result = rows.loc[rows["method"] == method, "normalised"].dropna()
-            low, left, middle, right, high = np.quantile(result, [0.05, 0.25, 0.5, 0.75, 0.95])
-            panel.plot([low, high], [place, place], color=PALETTE["sky"], lw=2)
-            panel.plot([left, right], [place, place], color=PALETTE["blue"], lw=6, solid_capstyle="butt")
-            panel.plot(middle, place, "o", color=PALETTE["black"], markersize=5)
+        sns.boxplot(rows, x="normalised", y="method", order=list(titles), whis=(5, 95), showfliers=False, width=0.5,
+                    color=PALETTE["sky"], medianprops={"color": PALETTE["black"], "lw": 2}, ax=panel)  # fmt: skip
         panel.axvline(0, color=PALETTE["grey"], lw=1, ls=":")
         panel.axvline(1, color=PALETTE["black"], lw=1)
-        panel.set(title=run, xlabel="0: mean of all orders, 1: best")
+        panel.set(title=run, xlabel="0: mean of all orders, 1: best", ylabel="")
     panels[0].set_yticks(range(len(titles)), list(titles.values()))
-    panels[0].invert_yaxis()
     return figure
 
 
@@ -169,7 +155,7 @@ def both_plane(
         panel.plot(*point, marker, color=color, markersize=9, markeredgecolor="white", label=name)
     panel.axline((0, 0), slope=1, color=PALETTE["black"], lw=1, ls="--")
     panel.set(xlabel=f"insertion ABC{unit}", ylabel=f"deletion ABC′{unit}")
-    figure.legend(*panel.get_legend_handles_labels(), loc="outside right center", fontsize="small")
+    legend_outside(figure, panel, "right center")
     return figure
 
 
@@ -186,8 +172,7 @@ def both_differences(gaps: Mapping[str, pd.DataFrame], unit: str = "") -> Figure
         panel.axhline(0, color=PALETTE["grey"], lw=0.8)
         panel.set_xlabel(f"{label}{unit}")
     panels[0].set_ylabel(f"ABC − ABC′, Kernel SHAP{unit}")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small",
-                  markerscale=2)  # fmt: skip
+    legend_outside(figure, panels[0], markerscale=2)
     return figure
 
 
@@ -204,6 +189,6 @@ def both_kinds(kinds: pd.DataFrame) -> Figure:
     panel.set_yticks(range(len(kinds)), list(kinds.index))
     panel.invert_yaxis()
     panel.set_xlabel("variance over hybrids that interactions explain")
-    _percent(panel.xaxis)
+    percent(panel.xaxis)
     figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
     return figure

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from insdel.curves import MODES
 from insdel.plots import COLORS, PALETTE, panels_row
-
-MARKERS = "osD^v"
+from insdel_paper.figures.drawing import draw_groups, legend_outside
 
 
 def binary_line(times: Sequence[float], cast: np.ndarray, between: np.ndarray, titles: Sequence[str]) -> Figure:
@@ -41,17 +41,13 @@ def binary_distance(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """
     figure, [left, right] = panels_row(2, 10.0, 3.8)
     percent = table.assign(distance=100 * table["error"] / table["size"])
-    result = {title: percent.loc[percent["method"] == method, "distance"] for method, title in titles.items()}
-    boxes = left.boxplot(list(result.values()), orientation="horizontal", patch_artist=True, widths=0.6, whis=(5, 95),
-                         showfliers=False, medianprops={"color": PALETTE["black"]})  # fmt: skip
-    for box, color in zip(boxes["boxes"], COLORS, strict=False):
-        box.set_facecolor(color)
-    left.set_yticks(range(1, len(result) + 1), list(result))
-    left.invert_yaxis()
-    left.set_xscale("log")
+    sns.boxplot(percent, x="distance", y="method", order=list(titles), hue="method", hue_order=list(titles),
+                palette=COLORS[: len(titles)], saturation=1, width=0.6, whis=(5, 95), showfliers=False,
+                log_scale=True, ax=left)  # fmt: skip
+    left.set_yticks(range(len(titles)), list(titles.values()))
     left.xaxis.set_major_formatter("{x:g}")
     left.xaxis.set_minor_formatter(NullFormatter())
-    left.set_xlabel("distance of a pair's values from exact ones, %")
+    left.set(xlabel="distance of a pair's values from exact ones, %", ylabel="")
     casting = table[table["method"] == "casting"]
     right.loglog(casting["bend"], casting["error"], "o", color=PALETTE["orange"], markersize=3)
     for axis in (right.xaxis, right.yaxis):
@@ -68,14 +64,14 @@ def binary_gain(areas: pd.DataFrame, evaluations: pd.Series, titles: Mapping[str
     """
     figure, panels = panels_row(2, 10.0, 3.6, sharey=True)
     for panel, mode in zip(panels, MODES, strict=True):
-        for (method, title), color, marker in zip(titles.items(), COLORS, MARKERS, strict=False):
-            row = areas.loc[(mode, method)]
-            panel.errorbar(evaluations[method], row["percent"], 2 * row["percent_se"], fmt=marker, color=color,
-                           capsize=3, label=title)  # fmt: skip
+        rows = areas.loc[mode].reindex(list(titles)).rename_axis("method").reset_index()
+        rows["evaluations"] = rows["method"].map(evaluations)
+        look = {"titles": titles, "capsize": 3, "ms": 6, "ls": "none"}
+        draw_groups(panel, rows, "method", "evaluations", "percent", "percent_se", **look)
         panel.axhline(0, color=PALETTE["grey"], linestyle="--", linewidth=1)
         panel.set_xscale("log")
         panel.xaxis.set_minor_formatter(NullFormatter())  # their labels would run into each other
         panel.set(title=mode, xlabel="model evaluations per pair")
     panels[0].set_ylabel("ABC more than casting, %")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", fontsize="small")
+    legend_outside(figure, panels[0], "right center")
     return figure

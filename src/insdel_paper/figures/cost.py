@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from insdel.curves import MODES
-from insdel.plots import COLORS, PALETTE, panels_row
+from insdel.plots import PALETTE, panels_grid, panels_row
+from insdel_paper.figures.drawing import draw_groups, legend_outside
 
 
 def _spent(panel: Axes, rows: pd.DataFrame, value: str, titles: Mapping[str, str], error: str | None = None) -> None:
     """Draw a value over evaluations: a line per method with budgets, a mark for each that has one price."""
     budgets = rows[rows["budget"].notna()]
-    for (method, part), color, marker in zip(budgets.groupby("method", sort=False), COLORS, "osD^v", strict=False):
-        bars = None if error is None else 2 * part[error]
-        style: dict[str, Any] = {"color": color, "marker": marker, "markersize": 4, "capsize": 2}
-        panel.errorbar(part["evaluations"], part[value], bars, label=titles.get(method, method), **style)
+    draw_groups(panel, budgets, "method", "evaluations", value, error, titles=titles, capsize=2)
     single = rows[rows["budget"].isna() & (rows["evaluations"] > 0)]
     for (_, row), marker in zip(single.iterrows(), "P*Xhdp", strict=False):
         label = titles.get(row["method"], row["method"])
@@ -43,7 +40,7 @@ def spend_areas(table: pd.DataFrame, titles: Mapping[str, str] | None = None, un
         _spent(panel, table[table["mode"] == mode], "abc_per_feature", titles or {})
         panel.set_title(mode)
     panels[0].set_ylabel(f"mean ABC / n{unit}")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", fontsize="small")
+    legend_outside(figure, panels[0], "right center")
     return figure
 
 
@@ -85,10 +82,7 @@ def estimator_errors(table: pd.DataFrame) -> Figure:
     table : the record `estimators`; the thin lines are the other approximators
     """
     races = dict(list(_mean_errors(table).groupby(["data", "policy"], sort=False)))
-    figure, grid = plt.subplots(
-        -(-(len(races) + 1) // 3), 3, figsize=(8.4, 5.6), sharex=True, sharey=True, squeeze=False
-    )
-    plt.close(figure)
+    figure, grid = panels_grid(-(-(len(races) + 1) // 3), 3, 8.4, 5.6, sharex=True, sharey=True)
     panels, others = np.split(grid.reshape(-1), [len(races)])
     for panel, ((data, policy), rows) in zip(panels, races.items(), strict=True):
         for who, line in rows[rows["error"] < WORST].groupby("who"):
@@ -174,9 +168,8 @@ def bench_ratios(table: pd.DataFrame) -> Figure:
     raced = table[table["ratio"].notna()]
     tasks = {task: rows for task, rows in raced.groupby("task", sort=False) if len(rows) > 1}
     heights = [len(rows) for rows in tasks.values()]
-    figure, axes = plt.subplots(len(tasks), 1, figsize=(8.0, 0.32 * sum(heights) + 0.8 * len(tasks)), sharex=True,
-                                squeeze=False, height_ratios=heights)  # fmt: skip
-    plt.close(figure)
+    height = 0.32 * sum(heights) + 0.8 * len(tasks)
+    figure, axes = panels_grid(len(tasks), 1, 8.0, height, sharex=True, height_ratios=heights)
     for panel, (task, rows) in zip(axes[:, 0], tasks.items(), strict=True):
         _ratio_bars(panel, rows.iloc[::-1])
         panel.set_title(task, fontsize="medium", loc="left")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
@@ -107,13 +108,13 @@ def fit_recipes(tables: Mapping[str, pd.DataFrame]) -> Figure:
     most = max(table["recipe"].nunique() for table in tables.values())
     figure, axes = panels_grid(len(tables), 1, 7.6, (0.42 * most + 1.1) * len(tables))
     for panel, (title, table) in zip(axes[:, 0], tables.items(), strict=True):
-        means = table.groupby("recipe", sort=False)["loss"].mean()
-        places = {name: -place for place, name in enumerate(means.index)}
-        panel.plot(table["loss"], table["recipe"].map(places), "o", color=PALETTE["blue"], alpha=0.6, label="a seed")
-        panel.plot(means, list(places.values()), "|", color=PALETTE["orange"], ms=16, label="mean")
-        panel.set_yticks(list(places.values()), list(places), fontsize="small")
-        panel.set(title=title, xlabel="Huber's loss on rows set aside", xscale="log", ylim=(-len(places) + 0.5, 0.5))
-    axes[0, 0].legend(fontsize="small")
+        marks = {"x": "loss", "y": "recipe", "ax": panel}
+        sns.stripplot(table, color=PALETTE["blue"], alpha=0.6, size=6, jitter=False, label="a seed", **marks)
+        sns.pointplot(table, color=PALETTE["orange"], ls="none", errorbar=None, marker="|", ms=16, label="mean", **marks)
+        panel.tick_params(axis="y", labelsize="small")
+        panel.set(title=title, xlabel="Huber's loss on rows set aside", ylabel="", xscale="log")
+    handles = dict(zip(*axes[0, 0].get_legend_handles_labels()[::-1], strict=True))
+    axes[0, 0].legend(handles.values(), handles.keys(), fontsize="small")
     return figure
 
 

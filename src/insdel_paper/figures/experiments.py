@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from insdel.curves import MODES
 from insdel.plots import COLORS, PALETTE, panels_grid, panels_row, straight_line
+from insdel_paper.figures.drawing import legend_outside
 
 
 def _areas(table: pd.DataFrame, method: str, mode: str) -> np.ndarray:
@@ -51,9 +50,9 @@ def experiment_coverage(covered: pd.DataFrame) -> Figure:
     """
     figure, (panel,) = panels_row(1, 5.6, 4.4)
     panel.plot([0.45, 1], [0.45, 1], color=PALETTE["grey"], linewidth=1, label="as promised")
-    looks = {"standard error": ("blue", "o", "counting shared points"), "naive error": ("orange", "s", "naive")}
-    for kind, (color, marker, label) in looks.items():
-        panel.plot(covered.index, covered[kind], color=PALETTE[color], marker=marker, label=label)
+    for kind, color, style, label in (("standard error", "blue", "o-", "counting shared points"),
+                                      ("naive error", "orange", "s-", "naive")):  # fmt: skip
+        panel.plot(covered.index, covered[kind], style, color=PALETTE[color], label=label)
     panel.set(xlabel="nominal level of the interval", ylabel="share of intervals that hold the truth")
     panel.legend(loc="upper left")
     return figure
@@ -74,7 +73,8 @@ def experiment_walks(curves: pd.DataFrame, what: Sequence[str], ylabel: str = "p
     for row, name in zip(axes, what, strict=True):
         part = curves[curves["what"] == name]
         for panel, mode in zip(row, MODES[::-1], strict=True):
-            _random_walks(panel, part[part["method"] == "random"])
+            shuffled = part[part["method"] == "random"].pivot_table(index="step", columns="line", values="value")
+            panel.plot(shuffled, color="#BBBBBB", linewidth=0.7, zorder=1)[0].set_label("random orders")
             for method, (label, color, style) in WALKERS.items():
                 line = part[(part["method"] == method) & (part["mode"] == mode)].sort_values("step")
                 panel.plot(line["step"], line["value"], style, color=PALETTE[color], linewidth=2, label=label)
@@ -83,13 +83,6 @@ def experiment_walks(curves: pd.DataFrame, what: Sequence[str], ylabel: str = "p
         row[0].set_ylabel(ylabel)
     axes[0, 0].legend(fontsize="small")
     return figure
-
-
-def _random_walks(panel: Axes, part: pd.DataFrame) -> None:
-    """Draw the curves of random orders thinly in the background."""
-    walks = part.pivot_table(index="step", columns="line", values="value").to_numpy()
-    lines = panel.plot(walks, color="#BBBBBB", linewidth=0.7, zorder=1)
-    lines[0].set_label("random orders")
 
 
 def experiment_scatter(table: pd.DataFrame, rises: ArrayLike, unit: str = "") -> Figure:
@@ -102,8 +95,8 @@ def experiment_scatter(table: pd.DataFrame, rises: ArrayLike, unit: str = "") ->
     for panel, (method, (label, _, _)) in zip(panels, WALKERS.items(), strict=True):
         across, height = _areas(table, method, "insertion"), _areas(table, method, "deletion")
         for choice, color, marker, text in ((up, "pink", "o", "f(x′) > f(x)"), (~up, "green", "^", "f(x′) < f(x)")):
-            style: dict[str, Any] = {"markersize": 4, "alpha": 0.5, "rasterized": True, "label": text}
-            panel.plot(across[choice], height[choice], marker, color=PALETTE[color], **style)
+            panel.plot(across[choice], height[choice], marker, color=PALETTE[color], ms=4, alpha=0.5, rasterized=True,
+                       label=text)  # fmt: skip
         ends = [min(across.min(), height.min()), max(across.max(), height.max())]
         panel.plot(ends, ends, color=PALETTE["grey"], linewidth=1)
         panel.set(title=label, xlabel=f"insertion ABC / n{unit}")
@@ -152,8 +145,7 @@ def experiment_variation(means: pd.DataFrame, methods: Sequence[str], printed: p
         panel.set_xticks([*splits, len(splits) + 0.18], [*map(str, splits), "paper"])
         panel.set(title=mode, xlabel="split")
     panels[0].set_ylabel("mean ABC / n, ± 2 standard errors")
-    lines, labels = panels[0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=len(methods), fontsize="small")
+    legend_outside(figure, panels[0], ncols=len(methods))
     return figure
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from insdel.plots import PALETTE, panels_row
+from insdel.plots import PALETTE, panels_grid, panels_row
+from insdel_paper.figures.drawing import legend_outside
 
 
 def _picture(axes: Axes, image: Any, title: str = "") -> None:
@@ -66,8 +66,7 @@ def image_frames(frames: Mapping[str, Any], values: Mapping[str, Sequence[float]
     frames : {row title: (k, 3, height, width)}; values : {row title: (k,)}; titles : k column titles
     """
     rows, columns = len(frames), len(titles)
-    figure, grid = plt.subplots(rows, columns, figsize=(2.0 * columns, 2.25 * rows), squeeze=False)
-    plt.close(figure)
+    figure, grid = panels_grid(rows, columns, 2.0 * columns, 2.25 * rows)
     for (name, pictures), line in zip(frames.items(), grid, strict=True):
         for axes, picture, value, title in zip(line, pictures, values[name], titles, strict=True):
             _picture(axes, picture, title if line is grid[0] else "")
@@ -81,15 +80,14 @@ def image_references(pictures: Mapping[str, Any], curves: pd.DataFrame, what: st
 
     pictures : {reference: (3, height, width)}; curves : reference, mode, fraction, value
     """
-    figure, grid = plt.subplots(2, len(pictures), figsize=(1.9 * len(pictures), 4.2), squeeze=False)
-    plt.close(figure)
+    figure, grid = panels_grid(2, len(pictures), 1.9 * len(pictures), 4.2)
     for index, (name, picture) in enumerate(pictures.items()):
         _picture(grid[0, index], picture, name)
         _pixel_curves(grid[1, index], curves[curves["reference"] == name])
         if index:
             grid[1, index].set_yticklabels([])
     grid[1, 0].set_ylabel(f"probability of {what}")
-    figure.legend(*grid[1, 0].get_legend_handles_labels(), loc="outside lower right", ncols=2, fontsize="small")
+    legend_outside(figure, grid[1, 0], "lower right", ncols=2)
     figure.supxlabel("fraction of the pixels deleted or inserted", fontsize="medium")
     return figure
 
@@ -102,7 +100,7 @@ def image_curves(curves: pd.DataFrame, what: str) -> Figure:
         _pixel_curves(axes, curves[curves["reference"] == name])
         axes.set_title(name, fontsize="medium")
     panels[0].set_ylabel(f"probability of {what}")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower right", ncols=2, fontsize="small")
+    legend_outside(figure, panels[0], "lower right", ncols=2)
     figure.supxlabel("fraction of the pixels deleted or inserted", fontsize="medium")
     return figure
 
@@ -137,5 +135,5 @@ def image_photos(areas: pd.DataFrame, readings: Mapping[str, pd.DataFrame]) -> F
         axes.set_aspect("equal")
     panels[0].set_ylabel("insertion AUC")
     figure.supxlabel("deletion AUC", fontsize="medium")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize="small")
+    legend_outside(figure, panels[0], "upper center")
     return figure

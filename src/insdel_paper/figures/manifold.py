@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from insdel.curves import MODES
 from insdel.plots import COLORS, PALETTE, panels_grid, panels_row
+from insdel_paper.figures.drawing import draw_groups, legend_outside
 
 
 def manifold_profile(
@@ -49,14 +50,13 @@ def manifold_earned(earned: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     for panel, mode in zip(panels, MODES, strict=True):
         panel.plot([0, 1], [0, 1], "--", color=PALETTE["grey"], linewidth=1, label="no more than other points")
         for policy, color in zip(policies, COLORS, strict=False):
-            for (method, title), marker in zip(titles.items(), "os^D", strict=False):
-                row = earned.loc[(policy, method, mode)]
-                style: dict[str, Any] = {"fmt": marker, "color": color, "markersize": 5, "elinewidth": 0.8}
-                label = f"{policy.replace('_', '-')}: {title}"
-                panel.errorbar(row["even"], row["share"], 2 * row["share_se"], label=label, **style)
+            rows = earned.loc[policy].xs(mode, level="mode").reindex(list(titles)).reset_index()
+            names = {method: f"{policy.replace('_', '-')}: {title}" for method, title in titles.items()}
+            look: dict[str, Any] = {"color": color, "ms": 5, "ls": "none", "elinewidth": 0.8, "titles": names}
+            draw_groups(panel, rows, "method", "even", "share", "share_se", **look)
         panel.set(title=mode, xlabel="if all points of a walk added alike", xlim=(0, 1), ylim=(0, 1))
     panels[0].set_ylabel("share of the ABC from points off")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", fontsize="small")
+    legend_outside(figure, panels[0], "right center")
     return figure
 
 
@@ -97,12 +97,11 @@ def manifold_tail(found: pd.DataFrame, beyond: float) -> Figure:
     beyond : an ABC / n to mark, the paper's 150 GeV
     """
     figure, [left, right] = panels_row(2, 10.0, 3.8)
+    rest = {"lw": 0.8, "color": PALETTE["sky"], "label": "other pairings"}
     for pairing, part in found.groupby("pairing"):
-        areas = np.sort(part["insertion"].to_numpy())[::-1]
-        first = pairing == 0
-        style: dict[str, Any] = {"color": PALETTE["blue" if first else "sky"], "linewidth": 2 if first else 0.8}
-        label = {0: "the pairing of the other chapters", 1: "other pairings"}.get(pairing)
-        left.plot(areas, np.arange(1, len(areas) + 1), label=label, zorder=3 if first else 2, **style)
+        first = {"lw": 2, "color": PALETTE["blue"], "label": "the pairing of the other chapters", "zorder": 3}
+        sns.ecdfplot(part, x="insertion", stat="count", complementary=True, ax=left, **(rest if pairing else first))
+        rest["label"] = f"_{pairing}" if pairing else rest["label"]  # one of them in the legend
     left.set(yscale="log", xlabel="insertion ABC / n (GeV)", ylabel="pairs with at least that much")
     right.plot(found["distance"], found["insertion"], ".", color=PALETTE["blue"], markersize=2, alpha=0.5)
     right.set_xscale("log")

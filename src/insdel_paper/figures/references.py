@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -21,15 +21,9 @@ def reference_agreement(agree: pd.DataFrame) -> Figure:
     agree : (references, references), symmetric, in [−1, 1]
     """
     figure, [axes] = panels_row(width=7.6, height=5.4)
-    values = agree.to_numpy(float)
-    axes.imshow(values, cmap="RdBu", vmin=-1, vmax=1)
-    for i, j in np.ndindex(*values.shape):
-        color = "white" if abs(values[i, j]) > 0.6 else "black"
-        axes.text(j, i, f"{values[i, j]:.2f}".replace("-", "−"), ha="center", va="center", color=color, fontsize=9)
-    places, names = range(len(agree)), list(agree.index)
-    axes.set_xticks(places, names, rotation=40, ha="right", fontsize=9)
-    axes.set_yticks(places, names, fontsize=10)
-    axes.spines[:].set_visible(False)
+    sns.heatmap(agree, vmin=-1, vmax=1, cmap="RdBu", annot=True, fmt=".2f", cbar=False, square=True, ax=axes,
+                annot_kws={"fontsize": 9})  # fmt: skip
+    axes.set_xticks(axes.get_xticks(), list(agree.columns), rotation=40, ha="right", fontsize=9)
     axes.tick_params(length=0)
     return figure
 

@@ -10,21 +10,25 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from insdel.plots import PALETTE, panels_row
+from insdel_paper.figures.drawing import draw_groups, legend_outside
 from insdel_paper.studies.roar import tables as roar_tables
 from insdel_paper.studies.roar.tables import TITLES
 
 # by size: full lines; signed: dashed, in the colour of its method; controls: black and grey
 LOOKS = {
-    "kernel_shap": ("blue", "-", "o"),
-    "integrated_gradients": ("orange", "-", "s"),
-    "deeplift": ("green", "-", "v"),
-    "lime": ("pink", "-", "P"),
-    "input_x_gradient": ("yellow", "-", "X"),
-    "vanilla_grad": ("black", "-", "d"),
-    "kernel_shap_signed": ("sky", "--", "o"),
-    "integrated_gradients_signed": ("yellow", "--", "s"),
-    "global": ("green", "-", "^"),
-    "random": ("grey", ":", "D"),
+    name: {"color": PALETTE[color], "ls": line, "marker": marker}
+    for name, color, line, marker in (
+        ("kernel_shap", "blue", "-", "o"),
+        ("integrated_gradients", "orange", "-", "s"),
+        ("deeplift", "green", "-", "v"),
+        ("lime", "pink", "-", "P"),
+        ("input_x_gradient", "yellow", "-", "X"),
+        ("vanilla_grad", "black", "-", "d"),
+        ("kernel_shap_signed", "sky", "--", "o"),
+        ("integrated_gradients_signed", "yellow", "--", "s"),
+        ("global", "green", "-", "^"),
+        ("random", "grey", ":", "D"),
+    )
 }
 
 
@@ -41,7 +45,7 @@ def roar_curves(tables: Mapping[str, pd.DataFrame], unit: Mapping[str, str] | No
         panel.set(title=f"{title}{noise}", xlabel="share of the features removed")
         panel.set_ylabel(f"held-out Huber loss{(unit or {}).get(title, '')}")
     fullest = max(panels, key=lambda panel: len(panel.get_legend_handles_labels()[1]))
-    figure.legend(*fullest.get_legend_handles_labels(), loc="outside right center", fontsize="small")
+    legend_outside(figure, fullest, "right center")
     return figure
 
 
@@ -56,7 +60,7 @@ def roar_forms(table: pd.DataFrame, unit: str = "") -> Figure:
         _curves(panel, table, form)
         panel.set(title=roar_tables.FORM_TITLES[form], xlabel="share of the features removed")
     panels[0].set_ylabel(f"held-out Huber loss{unit}")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small")
+    legend_outside(figure, panels[0])
     return figure
 
 
@@ -64,10 +68,9 @@ def _curves(panel: Axes, table: pd.DataFrame, form: str = "features") -> None:
     result = roar_tables.losses(table, form)
     ends = result[result["ranking"] == result["ranking"].iloc[0]].iloc[[0, -1]]
     panel.plot(ends["share"], ends["loss"], color=PALETTE["black"], linewidth=1, label="straight line")
-    for ranking, rows in result.groupby("ranking", sort=False):
-        color, line, marker = LOOKS[str(ranking)]
-        panel.errorbar(rows["share"], rows["loss"], rows["se"], color=PALETTE[color], linestyle=line, marker=marker,
-                       markersize=4, capsize=2, label=TITLES[str(ranking)])  # fmt: skip
+    draw_groups(
+        panel, result, "ranking", "share", "loss", "se", titles=TITLES, looks=LOOKS, errors=1, capsize=2
+    )
 
 
 def roar_bends(tables: Mapping[str, pd.DataFrame]) -> Figure:
@@ -79,13 +82,12 @@ def roar_bends(tables: Mapping[str, pd.DataFrame]) -> Figure:
     rankings = [name for name in LOOKS if any(name in set(table["ranking"]) for table in tables.values())]
     offsets = np.linspace(-0.28, 0.28, len(rankings)) if len(rankings) > 1 else np.zeros(1)
     for ranking, offset in zip(rankings, offsets, strict=True):
-        color, _, marker = LOOKS[ranking]
-        result = {row: roar_tables.bends(table).loc[ranking] for row, table in enumerate(tables.values())
-                 if ranking in set(table["ranking"]) and not roar_tables.is_noise(table)}  # fmt: skip
-        heights = [row + offset for row in result]
-        bent, error = ([float(one[part]) for one in result.values()] for part in ("bend", "se"))
-        panel.errorbar(bent, heights, xerr=2 * np.array(error), color=PALETTE[color], marker=marker, markersize=5,
-                       linestyle="none", capsize=2, label=TITLES[ranking])  # fmt: skip
+        result = pd.DataFrame({row + offset: roar_tables.bends(table).loc[ranking]
+                               for row, table in enumerate(tables.values())
+                               if ranking in set(table["ranking"]) and not roar_tables.is_noise(table)},
+                              index=["bend", "se"], dtype=float).T  # fmt: skip
+        look = {**LOOKS[ranking], "ls": "none", "ms": 5, "capsize": 2, "label": TITLES[ranking]}
+        panel.errorbar(result["bend"], result.index, xerr=2 * result["se"], **look)
     panel.axvline(0, color=PALETTE["black"], linewidth=1)
     panel.axvspan(-roar_tables.STRAIGHT, roar_tables.STRAIGHT, color=PALETTE["grey"], alpha=0.15, linewidth=0)
     panel.set_xlim(-0.52, 0.52)
@@ -93,7 +95,7 @@ def roar_bends(tables: Mapping[str, pd.DataFrame]) -> Figure:
     titles = [f"{title} (noise)" if roar_tables.is_noise(table) else title for title, table in tables.items()]
     panel.set_yticks(range(len(tables)), titles)
     panel.set_ylim(len(tables) - 0.5, -0.5)  # the first run on top
-    figure.legend(*panel.get_legend_handles_labels(), loc="outside right center", fontsize="small")
+    legend_outside(figure, panel, "right center")
     return figure
 
 
@@ -104,12 +106,11 @@ def roar_leaks(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """
     figure, panels = panels_row(len(tables), max(6.4, 4.4 * len(tables)), 3.8, sharey=True)
     for panel, (title, table) in zip(panels, tables.items(), strict=True):
-        for ranking, rows in roar_tables.leaks(table).groupby("ranking", sort=False):
-            color, line, marker = LOOKS[str(ranking)]
-            panel.errorbar(rows["share"], 100 * rows["undone"], 200 * rows["se"], color=PALETTE[color], linestyle=line,
-                           marker=marker, markersize=4, capsize=2, label=TITLES[str(ranking)])  # fmt: skip
+        undone = roar_tables.leaks(table)
+        undone[["undone", "se"]] *= 100
+        draw_groups(panel, undone, "ranking", "share", "undone", "se", titles=TITLES, looks=LOOKS, capsize=2)
         panel.axhline(0, color=PALETTE["black"], linewidth=1)
         panel.set(title=title, xlabel="share of the features removed", xlim=(0, 1))
     panels[0].set_ylabel("rise undone by the mask alone, %")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", fontsize="small")
+    legend_outside(figure, panels[0], "right center")
     return figure

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from insdel.plots import COLORS, PALETTE, panels_row, step_axis, straight_line
+from insdel.plots import COLORS, PALETTE, panels_grid, panels_row, step_axis, straight_line
+from insdel_paper.figures.drawing import draw_groups
 
 
 def walk(curves: Mapping[str, ArrayLike], ylabel: str = "prediction") -> Figure:
@@ -263,10 +263,8 @@ def shapley_misses(table: pd.DataFrame) -> Figure:
     table : one row per n and strength, with columns missed, missed_se, kept, kept_se
     """
     figure, (left, right) = panels_row(2, width=9.2, height=3.8)
-    for (strength, rows), color, marker in zip(table.groupby("strength"), COLORS, "osD^v", strict=False):
-        style: dict[str, Any] = {"color": color, "marker": marker, "capsize": 2, "label": f"{strength:g}"}
-        left.errorbar(rows["n"], rows["missed"], rows["missed_se"], **style)
-        right.errorbar(rows["n"], rows["kept"], rows["kept_se"], **style)
+    for panel, part in ((left, "missed"), (right, "kept")):
+        draw_groups(panel, table.sort_values("strength"), "strength", "n", part, f"{part}_se", errors=1, capsize=2)
     left.set(xlabel="number of features", ylabel="games whose best order it misses", ylim=(-0.03, 1.03))
     right.set(xlabel="number of features", ylabel="part of the possible ABC it keeps", ylim=(0, 1.05))
     right.axhline(0, color=PALETTE["grey"], linewidth=1)
@@ -300,10 +298,8 @@ def missed_by_test(table: pd.DataFrame) -> Figure:
     table : one row per test and largest set, with columns missed and missed_se
     """
     figure, [axes] = panels_row()
-    for (test, rows), color, marker in zip(table.groupby("test", sort=False), COLORS, "osD^v", strict=False):
-        style: dict[str, Any] = {"color": color, "marker": marker, "capsize": 2, "label": test}
-        across = rows.sort_values("largest set")
-        axes.errorbar(across["largest set"], across["missed"], across["missed_se"], **style)
+    across = table.sort_values("largest set", kind="stable")
+    draw_groups(axes, across, "test", "largest set", "missed", "missed_se", errors=1, capsize=2)
     axes.set(xlabel="features that may interact with each other", ylabel="games whose best ranking is missed")
     axes.set(xticks=sorted(set(table["largest set"])), ylim=(-0.03, 1.03))
     axes.legend(title="judged by", loc="center right")
@@ -315,8 +311,7 @@ CUBE = np.array([[1.0, 0.0], [0.45, 0.32], [0.0, 1.0]])  # where the three axes 
 
 def binary_cube() -> Figure:
     """Four ways through the cube between x and x′: none, straight, with a jump, along the edges  [figure 3]."""
-    figure, grid = plt.subplots(2, 2, figsize=(6.8, 5.6))  # two rows: legible on a phone
-    plt.close(figure)
+    figure, grid = panels_grid(2, 2, 6.8, 5.6)  # two rows: legible on a phone
     panels = list(grid.flat)
     titles = ["(a) two points", "(b) straight line", "(c) one jump", "(d) along the edges"]
     for axes, title in zip(panels, titles, strict=True):

@@ -13,11 +13,21 @@ from insdel_paper.records.run import Log, Run
 
 # the studies that declare runs, in the order of `insdel record --list`
 STUDIES = (
-    "data_facts", "comparisons", "best_order", "binary_ig", "manifold", "cost", "asymmetry", "learning_curve",
-    "forensics.runs", "roar.tasks", "images.passes", "trees",
-)  # fmt: skip
+    "insdel_paper.studies.data_facts",
+    "insdel_paper.studies.comparisons",
+    "insdel_paper.studies.best_order",
+    "insdel_paper.studies.binary_ig",
+    "insdel_paper.studies.manifold",
+    "insdel_paper.studies.cost",
+    "insdel_paper.studies.asymmetry",
+    "insdel_paper.studies.learning_curve",
+    "insdel_paper.studies.forensics.runs",
+    "insdel_paper.studies.roar.tasks",
+    "insdel_paper.studies.images.passes",
+    "insdel_paper.studies.trees",
+)
 for _study in STUDIES:
-    import_module(f"insdel_paper.studies.{_study}")
+    import_module(_study)
 RUNS: dict[str, Run] = running.RUNS
 # made by other programs
 ELSEWHERE = {
