@@ -22,6 +22,15 @@ ROOT = Path(__file__).resolve().parents[1]
 if "PYTEST_XDIST_WORKER" in os.environ:
     torch.set_num_threads(1)  # the processes share the cores
 
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A figure that stays open would be shown twice in a notebook."""
+    yield
+    if request.path.name.startswith("test_figures"):
+        assert not sys.modules["matplotlib.pyplot"].get_fignums()
+
+
 HEADER = """---
 jupytext:
   text_representation:

@@ -15,13 +15,14 @@ import shutil
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from insdel.errors import UserError
 
 ABOUT, NETWORK = "about.json", "network.safetensors"
+Result = TypeVar("Result")
 
 
 class DamagedRecordError(UserError):
@@ -84,6 +85,21 @@ def load(name: str, table: str | None = None) -> tuple[pd.DataFrame, dict[str, A
         raise DamagedRecordError(name, f"{ABOUT} lists no table")
     path = sound(name, f"{table or listed[0]}.parquet")
     return pd.read_parquet(path), facts
+
+
+def shown(name: str, live: Result, evidence: str, read: Callable[[str], Result]) -> Result:
+    """What a page shows of a run: its record, where that is wanted and there is one, else the page's own run.
+
+    Parameters
+    ----------
+    name : of the record
+    live : what the page has found by itself; None if nothing
+    evidence : "recorded" or "live"
+    read : gets the name, returns the record in the form of `live`
+    """
+    if evidence not in ("recorded", "live"):
+        raise UserError(f"evidence must be recorded or live; found {evidence!r}.")
+    return read(name) if evidence == "recorded" and exists(name) else live
 
 
 def network(name: str) -> Path:

@@ -113,3 +113,12 @@ def test_records_are_those_of_the_clone_around_else_of_the_package(tmp_path):
 
 def test_a_note_is_readable_json(folder):
     assert json.loads((folder / "trial" / "about.json").read_text(encoding="utf-8"))["seconds"] == 3.5
+
+
+def test_a_page_shows_the_record_where_it_is_wanted_and_there(folder):
+    asked = []
+    assert results.shown("trial", "live", "recorded", lambda name: asked.append(name) or "record") == "record"
+    assert results.shown("trial", "live", "live", asked.append) == "live"
+    assert results.shown("nothing", "live", "recorded", asked.append) == "live" and asked == ["trial"]
+    with pytest.raises(ValueError, match="evidence must be recorded or live; found 'both'"):
+        results.shown("trial", "live", "both", asked.append)

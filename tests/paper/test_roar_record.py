@@ -112,7 +112,7 @@ def test_a_killed_recording_ends_in_the_same_record(folder: Path, monkeypatch) -
     words = "-p rows 120 -p epochs 1 -p replicates 2 -p samples 64"
     assert about["command"] == f"insdel record roar_planted_copied {words}"
     assert about["parameters"]["threads"] == 1 and about["seconds"] > 0
-    assert "120 simulated rows" in tables.told(about)
+    assert "120 simulated rows" in tables.describe_record(about)
 
 
 def test_misuse_is_told() -> None:

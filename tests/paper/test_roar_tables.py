@@ -118,11 +118,6 @@ def test_changes_between_runs() -> None:
     assert len(tables.changes({"a": runs["a"]}, [("a", "b")])) == 0
 
 
-def test_missing_records_are_none(tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
-    assert tables.recorded("bangalore") is None
-
-
 @pytest.mark.parametrize("name", ["areas", "bend"])
 def test_shapes(name: str) -> None:
     assert getattr(tables, name)(table(random=STRAIGHT), "random").shape == (3,)

@@ -47,7 +47,12 @@ def load(
     DataError : the file is damaged; lists everything that is wrong, with row and column
     FileNotFoundError, FetchError : no real file, with source="real"; says how to get it
     """
-    _check_request(name, source, path)
+    if name not in NAMES:
+        raise UserError(f"name must be one of {', '.join(NAMES)}; found {name!r}")
+    if source not in SOURCES:
+        raise UserError(f"source must be one of {', '.join(SOURCES)}; found {source!r}")
+    if source == "simulated" and path is not None:
+        raise UserError(f"source='simulated' reads no file, found path={str(path)!r}. Leave one out.")
     if source == "simulated":
         return _simulated(name, drop_duplicates, n, seed)
     result = files.given(name, path) if path is not None else files.find(name)
@@ -57,9 +62,21 @@ def load(
         except FetchError as error:
             if source == "real":
                 raise
-            _announce(name, str(error))
+            if name not in _announced:  # once per process
+                _announced.add(name)
+                print(f"insdel: using SIMULATED {name} data; {error}", file=sys.stderr)
             return _simulated(name, drop_duplicates, n, seed)
-    return _real(name, result, drop_duplicates)
+    module, digest = files.MODULES[name], files.sha256(result)
+    rows, counts = module.read(result, drop_duplicates)
+    provenance = {
+        "origin": module.ORIGIN,
+        "file": result.name,
+        "sha256": digest,
+        "note": module.note(digest, counts),
+        **counts,
+        "options": {"drop_duplicates": drop_duplicates},
+    }
+    return module.dataset(rows, "real", provenance)
 
 
 def available() -> list[dict[str, Any]]:
@@ -72,6 +89,7 @@ def available() -> list[dict[str, Any]]:
     for name, module in files.MODULES.items():
         path = files.find(name)
         digest = files.sha256(path) if path else None
+        known = module.SHA256.get(path.name) if path else None
         table.append(
             {
                 "name": name,
@@ -80,40 +98,11 @@ def available() -> list[dict[str, Any]]:
                 "source": "real" if path else "simulated",
                 "size": path.stat().st_size if path else None,
                 "sha256": digest,
-                "sha_ok": _known(name, path.name, str(digest)) if path else None,
+                "sha_ok": None if known is None else digest == known,
                 "get": files.HOW[name],
             }
         )
     return table
-
-
-def _check_request(name: str, source: str, path: str | Path | None) -> None:
-    if name not in NAMES:
-        raise UserError(f"name must be one of {', '.join(NAMES)}; found {name!r}")
-    if source not in SOURCES:
-        raise UserError(f"source must be one of {', '.join(SOURCES)}; found {source!r}")
-    if source == "simulated" and path is not None:
-        raise UserError(f"source='simulated' reads no file, found path={str(path)!r}. Leave one out.")
-
-
-def _known(name: str, file: str, digest: str) -> bool | None:
-    known = files.MODULES[name].SHA256.get(file)
-    return None if known is None else digest == known
-
-
-def _real(name: str, path: Path, drop_duplicates: bool) -> Dataset:
-    module = files.MODULES[name]
-    rows, counts = module.read(path, drop_duplicates)
-    digest = files.sha256(path)
-    provenance = {
-        "origin": module.ORIGIN,
-        "file": path.name,
-        "sha256": digest,
-        "note": module.note(digest, counts),
-        **counts,
-        "options": {"drop_duplicates": drop_duplicates},
-    }
-    return module.dataset(rows, "real", provenance)
 
 
 def _simulated(name: str, drop_duplicates: bool, n: int | None, seed: int) -> Dataset:
@@ -134,10 +123,3 @@ def _simulated(name: str, drop_duplicates: bool, n: int | None, seed: int) -> Da
     }
     rows = rows[~repeated].reset_index(drop=True) if drop_duplicates else rows
     return files.MODULES[name].dataset(rows, "simulated", provenance)
-
-
-def _announce(name: str, why: str) -> None:
-    """Say once per process that rows are simulated, and why."""
-    if name not in _announced:
-        _announced.add(name)
-        print(f"insdel: using SIMULATED {name} data; {why}", file=sys.stderr)

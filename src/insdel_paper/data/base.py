@@ -94,17 +94,6 @@ def split(dataset: Dataset, test: float = 0.2, seed: int = 0, n_test: int | None
     n_test : keep only that many of the held-out rows (the paper inspects 2,000 CERN events)
     """
     rows = len(dataset.features)
-    held_out = _held_out(rows, test, n_test)
-    shuffled = np.random.default_rng(seed).permutation(rows)
-    tested, trained = shuffled[:held_out][:n_test], shuffled[held_out:]
-    values, y = dataset.features.to_numpy(float), dataset.target.to_numpy(np.float32)
-    mean, scale = _statistics(values[trained], np.isin(dataset.names, dataset.standardise))
-    x = ((values - mean) / scale).astype(np.float32)
-    halves = (x[trained], y[trained], x[tested], y[tested], trained, tested)
-    return Split(*halves, mean, scale, dataset.names, dataset.binary)
-
-
-def _held_out(rows: int, test: float, n_test: int | None) -> int:
     held_out = math.ceil(round(rows * test, 6))  # 0.2 · 5 must not become 2 through rounding
     if not 0 < held_out < rows:
         raise UserError(
@@ -116,9 +105,13 @@ def _held_out(rows: int, test: float, n_test: int | None) -> int:
             f"n_test must be between 1 and the {held_out} held-out rows, found {n_test}. "
             "Lower n_test or load more rows."
         )
-    return held_out
-
-
-def _statistics(values: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    scale = np.where(chosen, values.std(axis=0), 1.0)
-    return np.where(chosen, values.mean(axis=0), 0.0), np.where(scale > 0, scale, 1.0)
+    shuffled = np.random.default_rng(seed).permutation(rows)
+    tested, trained = shuffled[:held_out][:n_test], shuffled[held_out:]
+    values, y = dataset.features.to_numpy(float), dataset.target.to_numpy(np.float32)
+    chosen = np.isin(dataset.names, dataset.standardise)
+    mean = np.where(chosen, values[trained].mean(axis=0), 0.0)
+    scale = np.where(chosen, values[trained].std(axis=0), 1.0)
+    scale = np.where(scale > 0, scale, 1.0)
+    x = ((values - mean) / scale).astype(np.float32)
+    halves = (x[trained], y[trained], x[tested], y[tested], trained, tested)
+    return Split(*halves, mean, scale, dataset.names, dataset.binary)

@@ -59,44 +59,34 @@ def dataset(rows: pd.DataFrame, source: str, provenance: dict[str, Any]) -> Data
 
 
 def _problems(table: Table) -> list[Problem]:
+    """Charges, leptons and masses that cannot be."""
     values = table.cells
     problems = list(table.problems)
     for name in CHARGES:
         problems += wrong_cells(values[name], values[name].isin((-1, 1)).to_numpy(), "is no charge, +1 or -1")
     for i in (1, 2):
-        problems += _unphysical_lepton(values, i)
-    return problems + _unphysical_mass(values)
-
-
-def _unphysical_lepton(values: pd.DataFrame, i: int) -> list[Problem]:
-    """p_t > 0, |φ| ≤ π, E not below |p|, and (p_x, p_y, p_z) where p_t, η and φ point."""
-    energy, pt, eta, phi = (values[f"{name}{i}"] for name in ("E", "pt", "eta", "phi"))
-    px, py, pz = (values[f"{name}{i}"] for name in ("px", "py", "pz"))
-    across, momentum = np.hypot(px, py), np.sqrt(px**2 + py**2 + pz**2)
-    aside = np.hypot(px - pt * np.cos(phi), py - pt * np.sin(phi))
-    along = (pz - pt * np.sinh(eta.clip(-20, 20))).abs()
-    problems = []
-    for column, allowed, what in (
-        (pt, pt > 0, "a transverse momentum is positive"),
-        (phi, phi.abs() <= np.pi + 1e-3, "an angle φ lies between -π and π"),
-        (pt, ~((pt - across).abs() > TOLERANCE * across), "pt² is not px² + py²"),
-        (phi, ~(aside > 2 * TOLERANCE * across), "px and py point elsewhere"),
-        (eta, ~(along > 2 * TOLERANCE * momentum), "pz is not pt sinh η"),
-        (energy, ~(energy < (1 - TOLERANCE) * momentum), "the energy is below the momentum"),
-    ):
-        problems += wrong_cells(column, allowed.to_numpy(), f"is not physical: {what}")
-    return problems
-
-
-def _unphysical_mass(values: pd.DataFrame) -> list[Problem]:
-    """M must lie between that of massless leptons and that of muons."""
-    mass = values[TARGET]
-    track = {name: values[name].clip(-1e6, 1e6).to_numpy() for name in NAMES}
+        energy, pt, eta, phi = (values[f"{name}{i}"] for name in ("E", "pt", "eta", "phi"))
+        px, py, pz = (values[f"{name}{i}"] for name in ("px", "py", "pz"))
+        across, momentum = np.hypot(px, py), np.sqrt(px**2 + py**2 + pz**2)
+        aside = np.hypot(px - pt * np.cos(phi), py - pt * np.sin(phi))
+        along = (pz - pt * np.sinh(eta.clip(-20, 20))).abs()
+        for column, allowed, what in (
+            (pt, pt > 0, "a transverse momentum is positive"),
+            (phi, phi.abs() <= np.pi + 1e-3, "an angle φ lies between -π and π"),
+            (pt, ~((pt - across).abs() > TOLERANCE * across), "pt² is not px² + py²"),
+            (phi, ~(aside > 2 * TOLERANCE * across), "px and py point elsewhere"),
+            (eta, ~(along > 2 * TOLERANCE * momentum), "pz is not pt sinh η"),
+            (energy, ~(energy < (1 - TOLERANCE) * momentum), "the energy is below the momentum"),
+        ):
+            problems += wrong_cells(column, allowed.to_numpy(), f"is not physical: {what}")
+    # M lies between that of massless leptons and that of muons
+    mass, track = values[TARGET], {name: values[name].clip(-1e6, 1e6).to_numpy() for name in NAMES}
     with np.errstate(all="ignore"):  # rows already refused may overflow here
         least = (1 - TOLERANCE) * invariant_mass(track, 0.0)
         most = (1 + TOLERANCE) * invariant_mass(track, MUON_MASS)
     allowed = (mass > 0).to_numpy() & ~(mass.to_numpy() < least) & ~(mass.to_numpy() > most)
-    return wrong_cells(mass, allowed, "is not physical: it is not the mass that pt, η and φ of this row give")
+    wrong = "is not physical: it is not the mass that pt, η and φ of this row give"
+    return problems + wrong_cells(mass, allowed, wrong)
 
 
 def _counts(table: Table, complete: np.ndarray, drop_duplicates: bool) -> dict[str, Any]:

@@ -44,17 +44,23 @@ def simulator_report(name: str, n: int | None = None, seed: int = 0) -> pd.DataF
     DataFrame: check, limit, measured, ok, worst (the column or pair that `measured` belongs to), and for events
     `genuine`: the same measure for the half that was fitted, itself genuine, against the half that judges
     """
-    reports = {"bangalore": _bangalore, "cern": _cern}
-    if name not in reports:
-        raise UserError(f"name must be one of {', '.join(reports)}; found {name!r}")
+    if name not in ("bangalore", "cern"):
+        raise UserError(f"name must be one of bangalore, cern; found {name!r}")
     folder = data_folder()
     if folder is None:
         raise FileNotFoundError("the comparison needs the real files: set INSDEL_DATA to their folder")
-    measured = reports[name](folder, n, seed)
+    if name == "cern":
+        measured = _against_judged(simulate_cern.simulate(n or simulate_cern.ROWS, seed), folder)
+    else:
+        measured = _bangalore(folder, simulate_bangalore.simulate(n or simulate_bangalore.ROWS, seed))
     table = pd.DataFrame([(check, LIMITS[check], *result) for check, result in measured.items()])
     table.columns = pd.Index(["check", "limit", "measured", "worst"])
     table = table.assign(ok=table["measured"] <= table["limit"])[["check", "limit", "measured", "ok", "worst"]]
-    return table.assign(genuine=table["check"].map(_between_halves(folder))) if name == "cern" else table
+    if name == "bangalore":
+        return table
+    # the same measures for the half that was fitted: what chance, and six digits, do to genuine events
+    genuine = _against_judged(halves(cern.read(folder / cern.SAMPLE)[0])[0], folder)
+    return table.assign(genuine=table["check"].map({check: value for check, (value, _) in genuine.items()}))
 
 
 def distances(simulated: pd.DataFrame, genuine: pd.DataFrame) -> pd.Series:
@@ -91,16 +97,6 @@ def classifier_auc(simulated: pd.DataFrame, genuine: pd.DataFrame, seed: int = 0
     return float(cross_val_score(model, rows, label, scoring="roc_auc", cv=folds).mean())
 
 
-def _cern(folder: Path, n: int | None, seed: int) -> dict[str, tuple[float, str]]:
-    return _against_judged(simulate_cern.simulate(n or simulate_cern.ROWS, seed), folder)
-
-
-def _between_halves(folder: Path) -> dict[str, float]:
-    """The same measures for the half that was fitted: what chance, and six digits, do to genuine events."""
-    fitted, _ = halves(cern.read(folder / cern.SAMPLE)[0])
-    return {check: value for check, (value, _) in _against_judged(fitted, folder).items()}
-
-
 def _against_judged(events: pd.DataFrame, folder: Path) -> dict[str, tuple[float, str]]:
     """Measures of events, simulated or genuine, (m, 17), against the half that judges, and their worst columns."""
     judged = halves(cern.read(folder / cern.SAMPLE)[0])[1][list(cern.NAMES)]
@@ -115,9 +111,9 @@ def _against_judged(events: pd.DataFrame, folder: Path) -> dict[str, tuple[float
     return dict(zip(list(LIMITS)[:5], values, strict=True))
 
 
-def _bangalore(folder: Path, n: int | None, seed: int) -> dict[str, tuple[float, str]]:
+def _bangalore(folder: Path, simulated: pd.DataFrame) -> dict[str, tuple[float, str]]:
+    """Measures of simulated houses, (m, 39), against the real file, and their worst columns."""
     genuine, _ = bangalore.read(folder / "Bangalore.csv")
-    simulated = simulate_bangalore.simulate(n or simulate_bangalore.ROWS, seed)
     area, bedrooms = bangalore.CONTINUOUS
     amenities = list(bangalore.AMENITIES)
     rooms = [table[bedrooms].value_counts(normalize=True) for table in (simulated, genuine)]

@@ -7,7 +7,6 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -104,12 +103,21 @@ def fetch(name: str, timeout: float = PATIENT) -> Path:
     part = target.with_name(target.name + ".part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        {"bangalore": _from_kaggle, "cern": _from_cern}[name](part, timeout)
-        _check(name, part)
+        if name == "bangalore":
+            _from_kaggle(part, timeout)
+        else:
+            _reach(CERN_URL, timeout)
+            _download(CERN_URL, part, WHOLE[timeout >= PATIENT], progress=timeout >= PATIENT)
+        wrong = _other_hash(part) if name == "bangalore" else _other_size(part)
+        if wrong:
+            raise FetchError(f"what was downloaded is not the published file: {wrong}")
         part.replace(target)
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FetchError(f"could not fetch {name!r}: {reason}. Try {HOW[name]}; {_place(name)}") from error
+        raise FetchError(
+            f"could not fetch {name!r}: {reason}. Try {HOW[name]}; then put {target.name} into the folder that "
+            "INSDEL_DATA names, or pass its path to load()."
+        ) from error
     finally:
         part.unlink(missing_ok=True)
     return target
@@ -124,10 +132,6 @@ def fetch_quickly(name: str) -> Path:
     except FetchError as error:
         _failures[name] = str(error)
         raise
-
-
-def _place(name: str) -> str:
-    return f"then put {MODULES[name].FILES[0]} into the folder that INSDEL_DATA names, or pass its path to load()."
 
 
 def _reach(url: str, timeout: float) -> None:
@@ -148,11 +152,6 @@ def _reach(url: str, timeout: float) -> None:
     if thread.is_alive() or outcome:
         waited = time.monotonic() - started
         raise FetchError(f"no answer from {url.split('/')[2]} after {waited:.1f} s (offline?)")
-
-
-def _from_cern(part: Path, timeout: float) -> None:
-    _reach(CERN_URL, timeout)
-    _download(CERN_URL, part, WHOLE[timeout >= PATIENT], progress=timeout >= PATIENT)
 
 
 def _download(url: str, part: Path, limit: float, progress: bool = False) -> None:
@@ -179,20 +178,14 @@ def _from_kaggle(part: Path, timeout: float) -> None:
     shutil.copyfile(kagglehub.dataset_download(KAGGLE_HANDLE, path="Bangalore.csv"), part)
 
 
-def _check(name: str, part: Path) -> None:
-    """Compare with the known hash; where none is known, with the size, the columns and the row counts."""
-    checks: dict[str, Callable[[Path], str | None]] = {"bangalore": _other_hash, "cern": _other_size}
-    wrong = checks[name](part)
-    if wrong:
-        raise FetchError(f"what was downloaded is not the published file: {wrong}")
-
-
 def _other_hash(part: Path) -> str | None:
+    """What is wrong with a file of houses: its hash is known."""
     result, known = sha256(part), bangalore.SHA256["Bangalore.csv"]
     return None if result == known else f"sha256 {result} instead of {known}"
 
 
 def _other_size(part: Path) -> str | None:
+    """What is wrong with a file of events: no hash is on record, but size, columns and row counts are."""
     size = part.stat().st_size
     if size < CERN_LEAST_BYTES:
         return f"{size:,} bytes, at least {CERN_LEAST_BYTES:,} are needed"

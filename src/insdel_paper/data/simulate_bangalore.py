@@ -43,7 +43,9 @@ def simulate(n: int = ROWS, seed: int = 0) -> pd.DataFrame:
         raise UserError(f"n must be at least 1 house, found {n}")
     rng = np.random.default_rng(seed)
     fitted = parameters()
-    kind = _draw_classes(np.array(fitted["weights"]), n, rng)
+    weights = np.array(fitted["weights"])
+    bounds = np.cumsum(weights / weights.sum())
+    kind = np.minimum(np.searchsorted(bounds, _strata(rng, n, 1)[:, 0]), len(bounds) - 1)
     amenities = (_strata(rng, n, len(AMENITIES)) < np.array(fitted["amenities"])[kind]).astype(float)
     chance = np.cumsum(np.array(fitted["bedrooms"])[kind], axis=1)
     bedrooms = 1 + (rng.random(n)[:, None] > chance[:, :-1]).sum(axis=1)
@@ -73,11 +75,6 @@ def _strata(rng: np.random.Generator, n: int, columns: int) -> np.ndarray:
     """Uniform numbers, one in each n-th part of [0, 1] in every column, (n, columns)."""
     places = rng.permuted(np.tile(np.arange(n)[:, None], (1, columns)), axis=0)
     return (places + rng.random((n, columns))) / n
-
-
-def _draw_classes(weights: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    bounds = np.cumsum(weights / weights.sum())
-    return np.minimum(np.searchsorted(bounds, _strata(rng, n, 1)[:, 0]), len(weights) - 1)
 
 
 def _with_quantiles(score: np.ndarray, quantiles: list[list[float]], rng: np.random.Generator) -> np.ndarray:

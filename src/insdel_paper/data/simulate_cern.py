@@ -60,7 +60,12 @@ def simulate(n: int = ROWS, seed: int = 0, fitted: Fitted | None = None) -> pd.D
     while sum(len(part) for part in remaining) < n:
         remaining.append(_draw(fitted, min(AT_ONCE, 3 * n + 8), rng))
     event, charges = np.split(np.concatenate(remaining)[:n], [5], axis=1)
-    rows = pd.DataFrame(_tracks(event, rng)).assign(Q1=charges[:, 0], Q2=charges[:, 1])
+    phi = rng.uniform(-np.pi, np.pi, n)
+    other = np.angle(np.exp(1j * (phi + rng.choice((-1.0, 1.0), n) * event[:, 3])))
+    tracks: dict[str, np.ndarray] = {}
+    for i, pt, angle in zip((1, 2), transverse(event), (phi, other), strict=True):
+        tracks |= {f"{name}{i}": column for name, column in momenta(pt, event[:, i], angle).items()}
+    rows = pd.DataFrame(tracks).assign(Q1=charges[:, 0], Q2=charges[:, 1])
     rows[TARGET] = invariant_mass(track_arrays(rows))
     return rows[[*NAMES, TARGET]]
 
@@ -129,7 +134,12 @@ def _draw(fitted: Fitted, n: int, rng: np.random.Generator) -> np.ndarray:
     grid = np.linspace(0, 1, len(fitted["quantiles"]))
     share, event = np.empty((n, 5)), np.empty((n, 5))
     for k, knots in enumerate(fitted["quantiles"].T):
-        share[:, k] = _next_share(fitted, event, share[:, :k], rng) if k else rng.random(n)
+        if k:
+            known = share[:, :k]
+            chance = softmax(_network(fitted, k, inputs(event, known)) @ waves().T, axis=1)
+            share[:, k] = (_choose(chance, rng) + rng.random(n)) / CLASSES
+        else:
+            share[:, k] = rng.random(n)
         event[:, k] = np.interp(share[:, k], grid, knots)
     charge = _choose(softmax(_network(fitted, 5, inputs(event, share)), axis=1), rng)
     both = np.column_stack([event, charge // 2 * 2.0 - 1, charge % 2 * 2.0 - 1])
@@ -146,12 +156,6 @@ def sizes(event: np.ndarray) -> np.ndarray:
     return np.column_stack([event[:, 0], pt, energy, pt.min(axis=1), pt.max(axis=1), pt.mean(axis=1)])
 
 
-def _next_share(fitted: Fitted, event: np.ndarray, share: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw the next coordinate's share, (events,), given the shares of those before it, (events, k)."""
-    chance = softmax(_network(fitted, share.shape[1], inputs(event, share)) @ waves().T, axis=1)
-    return (_choose(chance, rng) + rng.random(len(share))) / CLASSES
-
-
 def _network(fitted: Fitted, k: int, seen: np.ndarray) -> np.ndarray:
     """Outputs of the network that draws coordinate k; number 5 draws the charges."""
     for layer in range(3):
@@ -164,13 +168,3 @@ def _choose(chance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """One class per row, (events,), by its chances, (events, classes)."""
     below = chance.cumsum(axis=1) < rng.random(len(chance))[:, None]
     return below.sum(axis=1).clip(max=chance.shape[1] - 1)
-
-
-def _tracks(event: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """The kinematics of both electrons, rotated at random, each (events,)."""
-    phi = rng.uniform(-np.pi, np.pi, len(event))
-    other = np.angle(np.exp(1j * (phi + rng.choice((-1.0, 1.0), len(event)) * event[:, 3])))
-    tracks: dict[str, np.ndarray] = {}
-    for i, pt, angle in zip((1, 2), transverse(event), (phi, other), strict=True):
-        tracks |= {f"{name}{i}": column for name, column in momenta(pt, event[:, i], angle).items()}
-    return tracks

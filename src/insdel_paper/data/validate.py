@@ -80,7 +80,8 @@ def read_table(
     """
     lines = _lines(path)
     where, problems = _columns(next(csv.reader(lines[:1])), required, aliases or {})
-    problems += _conflicts(lines)
+    problems += [Problem(number, None, f"git conflict marker {line[:7]!r}: resolve the merge")
+                 for number, line in enumerate(lines) if line.startswith(CONFLICT)]  # fmt: skip
     if problems:
         raise DataError(path, problems)
     index, rows, problems = _rows(lines)
@@ -120,14 +121,6 @@ def _lines(path: Path) -> list[str]:
     if "\0" in text:
         raise DataError(path, [Problem(None, None, "holds NUL bytes: binary, compressed, or broken off")])
     return text.splitlines()
-
-
-def _conflicts(lines: Sequence[str]) -> list[Problem]:
-    return [
-        Problem(number, None, f"git conflict marker {line[:7]!r}: resolve the merge")
-        for number, line in enumerate(lines)
-        if line.startswith(CONFLICT)
-    ]
 
 
 def _columns(

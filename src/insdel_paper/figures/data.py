@@ -110,7 +110,8 @@ def fit_recipes(tables: Mapping[str, pd.DataFrame]) -> Figure:
     for panel, (title, table) in zip(axes[:, 0], tables.items(), strict=True):
         marks = {"x": "loss", "y": "recipe", "ax": panel}
         sns.stripplot(table, color=PALETTE["blue"], alpha=0.6, size=6, jitter=False, label="a seed", **marks)
-        sns.pointplot(table, color=PALETTE["orange"], ls="none", errorbar=None, marker="|", ms=16, label="mean", **marks)
+        sns.pointplot(table, color=PALETTE["orange"], ls="none", errorbar=None, marker="|", ms=16, label="mean",
+                      **marks)  # fmt: skip
         panel.tick_params(axis="y", labelsize="small")
         panel.set(title=title, xlabel="Huber's loss on rows set aside", ylabel="", xscale="log")
     handles = dict(zip(*axes[0, 0].get_legend_handles_labels()[::-1], strict=True))

@@ -122,40 +122,25 @@ def _pair(lattice: Lattice, scores: dict[str, np.ndarray], pair: int, seed: list
     walks = {method: (np.asarray(order(A)), np.asarray(order(A, "deletion"))) for method, A in scores.items()}
     walks |= {name: (ranking, ranking[::-1]) for name, ranking in rankings.items()}
     sampled, n = chance.sample(lattice, orders, seed), lattice.n
+    up = np.array([float(lattice.abc(insertion)) for insertion, _ in walks.values()])
+    down = np.array([float(lattice.abc(deletion, "deletion")) for _, deletion in walks.values()])
+    largest = (n + 1) * float(np.abs(np.asarray(lattice.values)).max())  # area of any walk: rounding is relative to it
     areas = []
-    for mode in LATTICE_MODES:
-        result = np.array([_area(lattice, *walk, mode) for walk in walks.values()])
+    for mode, result in {"insertion": up, "deletion": down, "both": up + down}.items():
         top, (mean, sd) = float(lattice.abc(best[mode], mode)), chance.moments(lattice, mode)
-        tails, optimal = chance.tail(sampled[mode], result), result >= top - chance.CLOSE * _scale(lattice)
+        tails, optimal = chance.tail(sampled[mode], result), result >= top - chance.CLOSE * largest
         for k, method in enumerate(walks):
             areas.append({"pair": pair, "method": method, "mode": mode, "abc_per_feature": result[k] / n,
                           "best": top / n, "expected": mean / n, "sd": sd / n, "tail_probability": tails[k],
                           "optimal": bool(optimal[k])})  # fmt: skip
-    agree = _agreement(rankings["best_insertion"], rankings["best_deletion"], lattice.players)
+    places = [np.argsort(rankings[f"best_{mode}"])[list(lattice.players)] for mode in ("insertion", "deletion")]
+    agree = float(kendalltau(*places).statistic) if lattice.d > 1 else float("nan")
     ends = dict(zip(("f_x", "f_reference"), np.asarray(lattice.values)[[0, -1]].tolist(), strict=True))
     facts = {"pair": pair, "differing": lattice.d, **ends, **interactions(lattice), "agreement": agree}
     quantiles = [{"pair": pair, "mode": mode, "level": level, "abc_per_feature": value / n}
                  for mode in LATTICE_MODES
                  for level, value in zip(LEVELS, np.quantile(sampled[mode], LEVELS), strict=True)]  # fmt: skip
     return areas, [facts], quantiles
-
-
-def _area(lattice: Lattice, insertion: np.ndarray, deletion: np.ndarray, mode: str) -> float:
-    """ABC of a method's two orders; "both" is the sum of its two tests."""
-    up = float(lattice.abc(insertion))
-    down = float(lattice.abc(deletion, "deletion"))
-    return {"insertion": up, "deletion": down, "both": up + down}[mode]
-
-
-def _scale(lattice: Lattice) -> float:
-    """Largest absolute area that a walk on this lattice can have: rounding is measured against it."""
-    return (lattice.n + 1) * float(np.abs(np.asarray(lattice.values)).max())
-
-
-def _agreement(a: np.ndarray, b: np.ndarray, players: tuple[int, ...]) -> float:
-    """Kendall's τ between two rankings of the players, 1 if they are the same; NaN for fewer than two players."""
-    places = [np.argsort(ranking)[list(players)] for ranking in (a, b)]
-    return float(kendalltau(*places).statistic) if len(players) > 1 else float("nan")
 
 
 def interactions(lattice: Lattice) -> dict[str, float]:

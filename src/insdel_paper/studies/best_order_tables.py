@@ -44,27 +44,31 @@ def live(experiment: Experiment, orders: int, seed: int = 0) -> Evidence:
 
 def recorded(run: str) -> Evidence | None:
     """The record of one of `RUNS`; None if there is none."""
-    name = f"best_order_{RUNS[run]}"
-    if not results.exists(name):
-        return None
+    return results.shown(f"best_order_{RUNS[run]}", None, "recorded", _read)
+
+
+def _read(name: str) -> Evidence:
     areas, about = results.load(name)
     pairs, orders = (results.load(name, table)[0] for table in ("pairs", "orders"))
     result = Found(areas, pairs, orders)
-    whole = tables.recorded_pairs(RUNS[run])  # of the run whose first pairs these are; it knows their rows
+    whole = tables.recorded_pairs(name.removeprefix("best_order_"))  # the first pairs of that run; it knows their rows
     if "row" not in pairs and whole is not None:
         result = with_ends(result, whole)
     return Evidence(result, tables.told(about))
 
 
-def together(own: Mapping[str, Evidence], use_records: bool) -> dict[str, Evidence]:
+def together(own: Mapping[str, Evidence], evidence: str) -> dict[str, Evidence]:
     """The runs to show, in the order of `RUNS`: recorded ones if wanted and there, else the page's own."""
-    records = {run: recorded(run) if use_records else None for run in RUNS}
-    return {run: result for run in RUNS if (result := records[run] or own.get(run)) is not None}
+    found = {run: results.shown(f"best_order_{name}", own.get(run), evidence, _read) for run, name in RUNS.items()}
+    return {run: result for run, result in found.items() if result is not None}
 
 
-def command(run: str) -> str:
-    """The command that records one of `RUNS`."""
-    return f"insdel record best_order_{RUNS[run]}"
+def sources(shown: Mapping[str, Evidence]) -> str:
+    """Where the runs come from, and how to record those that are not, as a Markdown list."""
+    lines = [f"- **{run}**: {one.about}" for run, one in shown.items()]
+    missing = {run: name for run, name in RUNS.items() if recorded(run) is None}
+    lines += [f"- {run}: not recorded here; `insdel record best_order_{name}` does it" for run, name in missing.items()]
+    return "\n".join(lines)
 
 
 def title(method: str) -> str:
@@ -110,31 +114,6 @@ def standings(areas: pd.DataFrame) -> pd.DataFrame:
     z = (areas["abc_per_feature"] - areas["expected"]) / spread
     scale = chance.normalised(*(areas[name].to_numpy() for name in ("abc_per_feature", "expected", "best")))
     return areas.assign(z=z, normalised=scale)
-
-
-def against_chance(areas: pd.DataFrame, pairs: pd.DataFrame | None = None, level: float = 0.01) -> pd.DataFrame:
-    """How far each method is from chance, by (mode, method).
-
-    pairs : who is paired with whom (`Found.pairs`); without it standard errors are naive
-
-    Returns
-    -------
-    z, z_se : mean distance from the mean of all orders, in their standard deviations
-    normalised, normalised_se : mean on the scale from 0, the mean of all orders, to 1, the best
-    median_tail : median probability that a random order does at least as well
-    beats : percent of the pairs in which that probability is at most `level`
-    """
-    rows = {}
-    for key, part in standings(areas).groupby(["mode", "method"], sort=False):
-        tail = part["tail_probability"]
-        numbers = {"median_tail": tail.median(), "beats": 100 * (tail <= level).mean()}
-        for name in ("z", "normalised"):
-            known = part[part[name].notna()]
-            value, se = mean(known[name], Ends.of(pairs, known["pair"])) if len(known) else (np.nan, np.nan)
-            numbers |= {name: value, f"{name}_se": se}
-        rows[key] = numbers
-    columns = ["z", "normalised", "z_se", "normalised_se", "median_tail", "beats"]
-    return pd.DataFrame.from_dict(rows, orient="index")[columns].rename_axis(["mode", "method"])
 
 
 def hard_pairs(found: Found, method: str = "kernel_shap", mode: str = "insertion") -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,27 +34,27 @@ def table(experiment: Experiment, pairs: int | None = None) -> pd.DataFrame:
     names = list(experiment.split.names)
     charged = [names.index(name) for name in CHARGES]
     shared = list(lattices(experiment.model, x, reference, progress=False))
-    parts = [_flips(shared, charged)]
+    pair, both = np.arange(len(shared)), " and ".join(CHARGES)
+    # all that differs of the charges, taken from x′
+    subsets = [sum(1 << k for k, player in enumerate(lat.players) if player in charged) for lat in shared]
+    values = [np.asarray(lat.values) for lat in shared]
+    flips = [float(one[subset] - one[0]) for one, subset in zip(values, subsets, strict=True)]
+    parts: list[dict[str, Any]] = [
+        {"pair": pair, "method": "model", "quantity": "flip", "feature": both, "value": flips}
+    ]
     for method in METHODS:
         exact = method == "kernel_shap"
         result = [lat.shapley() for lat in shared] if exact else explain(method, experiment.model, x, reference)
-        parts += list(_parts(method, np.asarray(result), shared, names, charged))
-    return pd.concat(parts, ignore_index=True)
-
-
-def _parts(
-    method: str, attributions: np.ndarray, shared: list[Lattice], names: list[str], charged: list[int]
-) -> Iterator[pd.DataFrame]:
-    """Attributions of all features, then the gain of knowing the charges' place, in both tests."""
-    pair = np.repeat(np.arange(len(shared)), len(names))
-    columns = {"method": method, "quantity": "attribution", "feature": names * len(shared)}
-    yield pd.DataFrame({"pair": pair, **columns, "value": attributions.ravel()})
-    blind = attributions.copy()
-    blind[:, charged] = 0
-    for mode in MODES:
-        gain = _areas(shared, attributions, mode) - _areas(shared, blind, mode)
-        facts = {"method": method, "quantity": mode, "feature": " and ".join(CHARGES)}
-        yield pd.DataFrame({"pair": np.arange(len(shared)), **facts, "value": gain / len(names)})
+        attributions = np.asarray(result)
+        each = {"pair": np.repeat(pair, len(names)), "feature": names * len(shared), "value": attributions.ravel()}
+        parts.append({"method": method, "quantity": "attribution", **each})
+        blind = attributions.copy()
+        blind[:, charged] = 0
+        for mode in MODES:
+            gain = (_areas(shared, attributions, mode) - _areas(shared, blind, mode)) / len(names)
+            parts.append({"pair": pair, "method": method, "quantity": mode, "feature": both, "value": gain})
+    columns = ["pair", "method", "quantity", "feature", "value"]
+    return pd.concat([pd.DataFrame(part)[columns] for part in parts], ignore_index=True)
 
 
 def _areas(shared: list[Lattice], attributions: np.ndarray, mode: str) -> np.ndarray:
@@ -62,14 +62,3 @@ def _areas(shared: list[Lattice], attributions: np.ndarray, mode: str) -> np.nda
     orders = np.asarray(order(attributions, mode))
     walks = [np.asarray(lattice.curve(row)) for lattice, row in zip(shared, orders, strict=True)]
     return np.asarray(abc(np.stack(walks), mode))
-
-
-def _flips(shared: list[Lattice], charged: list[int]) -> pd.DataFrame:
-    """Change of f(x) when only the charges that differ are taken from x′."""
-    change = []
-    for lattice in shared:
-        values = np.asarray(lattice.values)
-        subset = sum(1 << k for k, player in enumerate(lattice.players) if player in charged)
-        change.append(values[subset] - values[0])
-    facts = {"method": "model", "quantity": "flip", "feature": " and ".join(CHARGES)}
-    return pd.DataFrame({"pair": np.arange(len(shared)), **facts, "value": change})

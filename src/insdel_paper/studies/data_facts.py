@@ -14,7 +14,7 @@ from scipy.stats import skew as skewness
 from insdel_paper.data import bangalore, cern
 from insdel_paper.data.check import MASS_LIST
 from insdel_paper.data.files import data_folder, sha256
-from insdel_paper.data.physics import identities
+from insdel_paper.data.physics import identities, mass_of_momenta
 from insdel_paper.data.validate import read_table
 from insdel_paper.records.run import Recording, RunContext, record
 
@@ -50,15 +50,10 @@ def houses(path: Path) -> Iterator[Row]:
         "features": len(bangalore.NAMES),
         "features with at most two values": int((values <= 2).sum()),
         "share of records that miss more than 90 % of the amenities": float((missing > 0.9).mean()),
-        "duplicates among the complete rows": int(read_duplicates(path)),
+        "duplicates among the complete rows": bangalore.read(path)[1]["duplicates"],
         "skewness of the price": skewness(complete[bangalore.TARGET].to_numpy(float)),
     }.items():
         yield row("bangalore", fact, value, len(cells) if "record" in fact else len(complete))
-
-
-def read_duplicates(path: Path) -> int:
-    """How many complete rows repeat an earlier one."""
-    return int(bangalore.read(path)[1]["duplicates"])
 
 
 def events(path: Path) -> Iterator[Row]:
@@ -68,7 +63,8 @@ def events(path: Path) -> Iterator[Row]:
     yield row("cern", "features", len(cern.NAMES), len(rows))
     for name, off in identities(columns).items():
         yield row("cern", f"largest residual: {name}", off.max(), len(rows))
-    yield mean_row("cern", "mean residual of the mass formula", np.abs(formula_mass(columns) / columns["M"] - 1))
+    # √((E₁ + E₂)² − |p₁ + p₂|²) from the columns as they are
+    yield mean_row("cern", "mean residual of the mass formula", np.abs(mass_of_momenta(columns) / columns["M"] - 1))
     for fact, off in transverse(columns).items():
         yield mean_row("cern", fact, off)
     for name in cern.CHARGES:
@@ -76,12 +72,6 @@ def events(path: Path) -> Iterator[Row]:
     differing = {name: differing_share(columns[name]) for name in cern.NAMES}
     yield row("cern", "features that differ in a random pair", sum(differing.values()), len(rows))
     yield row("cern", "charges that differ in a random pair", sum(differing[q] for q in cern.CHARGES), len(rows))
-
-
-def formula_mass(columns: dict[str, np.ndarray]) -> np.ndarray:
-    """√((E₁ + E₂)² − |p₁ + p₂|²) from the columns as they are; a negative square, from rounding, counts as 0."""
-    together = sum((columns[f"p{axis}1"] + columns[f"p{axis}2"]) ** 2 for axis in "xyz")
-    return np.sqrt(np.clip((columns["E1"] + columns["E2"]) ** 2 - together, 0, None))
 
 
 def transverse(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -159,10 +159,15 @@ def load(setting: Setting) -> Rows:
     training = dataset
     if name == "cern" and len(dataset.features) < ENOUGH and dataset.source == "real":
         training = data.load(name, "simulated", n=n)
-    share, recipe = _few_genuine(training)
+    share, recipe, inspected, taught = 0.2, {}, INSPECTED[name], len(training.features)
+    if inspected is not None and training.source == "real" and taught < FULL:
+        # a sample of the genuine events teaches all it can
+        share, recipe = min(share, inspected / taught), {"epochs": SAMPLE_EPOCHS}
     split = data.split(training, share, seed=setting.split_seed)
-    x, y = (split.x_test, split.y_test) if training is dataset else _all_rows(dataset, split)
-    return Rows(dataset, split, training.source, x[: INSPECTED[name]], y[: INSPECTED[name]], recipe)
+    x, y = split.x_test, split.y_test
+    if training is not dataset:
+        x, y = split.transform(dataset.features), dataset.target.to_numpy(np.float32)
+    return Rows(dataset, split, training.source, x[:inspected], y[:inspected], recipe)
 
 
 def pair(setting: Setting, rows: Rows, model: networks.MLP) -> policies.Pairs:
@@ -175,18 +180,6 @@ def pair(setting: Setting, rows: Rows, model: networks.MLP) -> policies.Pairs:
     else:
         pairs = policies.average(x, rows.split.x_train)
     return pairs.first(setting.n_pairs)
-
-
-def _few_genuine(training: Dataset) -> tuple[float, dict[str, Any]]:
-    """Share of rows to hold out, and changes to the recipe: a sample of the genuine events teaches all it can."""
-    rows, inspected = len(training.features), INSPECTED[training.name]
-    if inspected is None or training.source != "real" or rows >= FULL:
-        return 0.2, {}
-    return min(0.2, inspected / rows), {"epochs": SAMPLE_EPOCHS}
-
-
-def _all_rows(dataset: Dataset, split: Split) -> tuple[np.ndarray, np.ndarray]:
-    return split.transform(dataset.features), dataset.target.to_numpy(np.float32)
 
 
 def fitted(name: str, split: Split, seed: int, device: str = "auto", **recipe: Any) -> networks.MLP:

@@ -10,7 +10,6 @@ import pandas as pd
 
 from insdel.curves import abc
 from insdel.stats import naive_error, plus_minus
-from insdel_paper import results
 
 TITLES = {
     "kernel_shap": "Kernel SHAP, by size",
@@ -265,12 +264,7 @@ def _interval(a: np.ndarray, b: np.ndarray) -> str:
     return f"{values[0]:+.2f} [{low:+.2f}, {high:+.2f}]"
 
 
-def recorded(name: str) -> tuple[pd.DataFrame, dict[str, Any]] | None:
-    """The record of a task, or None if it is not there."""
-    return results.load(f"roar_{name}") if results.exists(f"roar_{name}") else None
-
-
-def told(about: Mapping[str, Any]) -> str:
+def describe_record(about: Mapping[str, Any]) -> str:
     """One line about a record: data, sizes of the attributions, trainings, when, how long."""
     plan, exact = about["parameters"], about["exact_kernel_shap"]
     part = "" if exact is None else f" (exact for {100 * exact:.0f} % of the rows)"
