@@ -26,6 +26,7 @@ from insdel.evaluate import (
 from insdel.frames import encode
 from insdel.seeds import check_seed
 
+POLICIES = ("counterfactual", "one_to_one", "average")
 CHUNK_NUMBERS = 2**20  # distances computed at a time: 8 MiB
 
 
@@ -146,6 +147,22 @@ def average(points: Points, data: Points | None = None) -> Pairs:
         reference = pd.DataFrame(reference, index=points.index, columns=points.columns)
     kept: Any = points if isinstance(points, pd.DataFrame) else rows
     return Pairs(kept, reference, np.arange(len(rows)), None, differing, {})
+
+
+def choose(
+    policy: str, f: Model, points: Points, *, data: Points | None = None, seed: int = 0, **options: Any
+) -> Pairs:
+    """Pair the points by the policy of that name, one of `POLICIES`.
+
+    data : what `average` takes the mean of; seed : of `one_to_one`; options : of `counterfactual`
+    """
+    if policy == "counterfactual":
+        return counterfactual(f, points, **options)
+    if policy == "one_to_one":
+        return one_to_one(points, seed)
+    if policy == "average":
+        return average(points, data)
+    raise UserError(f"policy must be one of {', '.join(POLICIES)}; found {policy!r}.")
 
 
 def _rows(points: Points, name: str = "points") -> Array:

@@ -6,7 +6,8 @@ import importlib.util
 import json
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -116,16 +117,25 @@ def write_parquet(table: pd.DataFrame, path: Path, about: str | None = None) -> 
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
     content = pa.Table.from_pandas(table, preserve_index=False)
     if about is not None:
         content = content.replace_schema_metadata({**(content.schema.metadata or {}), ABOUT: about.encode()})
-    pq.write_table(content, partial, compression="zstd")
-    os.replace(partial, path)
+    with atomic(path) as partial:
+        pq.write_table(content, partial, compression="zstd")
 
 
 def replace(path: Path, text: str) -> None:
     """Write a text file so that a reader finds all of it or nothing."""
+    with atomic(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """Where to write a file, so that a reader of `path` finds all of it, or what was there before."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)
+    try:
+        yield partial
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 SHOWN = ("insdel", "torch", "numpy", "pandas", "captum", "shap", "shapiq", "lime", "scikit-learn", "sympy")
 
@@ -18,6 +20,12 @@ def versions(names: tuple[str, ...] = SHOWN) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return result
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def hardware() -> str:

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from insdel.errors import UserError
+from insdel_paper.provenance import hardware, sha256, versions
 
 ABOUT, NETWORK = "about.json", "network.safetensors"
 Result = TypeVar("Result")
@@ -114,7 +115,7 @@ def sound(name: str, file: str) -> Path:
     path, facts = folder() / name / file, about(name)["files"][file]
     if not path.is_file():
         raise DamagedRecordError(name, f"{file} is missing")
-    if file_hash(path) != facts["sha256"]:
+    if sha256(path) != facts["sha256"]:
         raise DamagedRecordError(name, f"{file} is not the file that {ABOUT} describes ({path.stat().st_size:,} bytes)")
     return path
 
@@ -148,8 +149,6 @@ def save(
     network : writes the fitted network to the path that it gets
     into : another folder than `results/`, for a trial
     """
-    from insdel_paper.provenance import hardware, versions
-
     place = into or folder()
     partial = place / f".{name}.{os.getpid()}"
     shutil.rmtree(partial, ignore_errors=True)
@@ -172,7 +171,7 @@ def write_about(record: Path, facts: Mapping[str, Any], rows: Mapping[str, int])
     files: dict[str, dict[str, Any]] = {file: {"rows": count} for file, count in rows.items()}
     files |= {NETWORK: {}} if (record / NETWORK).is_file() else {}
     for file in files:
-        files[file]["sha256"] = file_hash(record / file)
+        files[file]["sha256"] = sha256(record / file)
     text = json.dumps({**facts, "files": files}, indent=1, ensure_ascii=False)
     (record / ABOUT).write_text(text + "\n", encoding="utf-8")
 
@@ -186,12 +185,6 @@ def _put(partial: Path, target: Path) -> Path:
     partial.rename(target)
     shutil.rmtree(before, ignore_errors=True)
     return target
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def package_hash() -> str:

@@ -187,3 +187,13 @@ SUM = lambda z: z.sum(axis=1)  # noqa: E731
 def test_numbers_that_count_nothing_are_refused(call, said) -> None:
     with pytest.raises(insdel.UserError, match=said):
         call()
+
+
+def test_a_policy_is_chosen_by_name():
+    points = np.random.default_rng(0).normal(size=(9, 3))
+    f = lambda z: z.sum(axis=1)  # noqa: E731
+    assert policies.choose("counterfactual", f, points, all_differ=True) == policies.counterfactual(f, points, all_differ=True)
+    assert policies.choose("one_to_one", f, points, seed=3, all_differ=True) == policies.one_to_one(points, 3)
+    assert policies.choose("average", f, points, data=points[:4]) == policies.average(points, points[:4])
+    with pytest.raises(ValueError, match="policy must be one of counterfactual, one_to_one, average; found 'nearest'"):
+        policies.choose("nearest", f, points)

@@ -8,7 +8,7 @@ import torch
 
 import insdel
 from insdel_paper.studies import cost
-from insdel_paper.studies.cost import BUDGETS, ONE_PRICE, cost_accuracy, enough
+from insdel_paper.studies.cost import BUDGETS, ONE_PRICE, cost_accuracy, smallest_budget
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +110,6 @@ def test_enough_is_the_budget_after_which_a_method_stays_close():
         [{"method": m, "evaluations": e, "mode": mode, "abc_per_feature": 100 - s, "shortfall": s}
          for m, e, s in rows for mode in ("insertion", "deletion")]
     )  # fmt: skip
-    found = enough(table.sample(frac=1, random_state=0), 0.01)["insertion"]
+    found = smallest_budget(table.sample(frac=1, random_state=0), 0.01)["insertion"]
     assert found["a"] == 4 and np.isnan(found["b"]) and found["c"] == 9
-    assert enough(table, 0.03)["deletion"].to_dict() == {"a": 2, "b": 7, "c": 9}
+    assert smallest_budget(table, 0.03)["deletion"].to_dict() == {"a": 2, "b": 7, "c": 9}

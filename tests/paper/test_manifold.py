@@ -15,12 +15,12 @@ from insdel_paper.studies.experiments import prepare
 from insdel_paper.studies.manifold import (
     Ruler,
     amenities_apart,
-    earned,
     hybrids,
     judged,
     limit,
     momentum_gap,
     nearest,
+    off_manifold_share,
 )
 
 RNG = np.random.default_rng(0)
@@ -145,13 +145,13 @@ def told():
 def test_the_share_of_the_area_that_is_earned_off(told):
     inner = judged(*told)
     assert len(inner) == 4 * 3 and set(inner.loc[inner["off"], "step"]) == {2}
-    row = earned(inner).loc[("p", "a", "insertion")]
+    row = off_manifold_share(inner).loc[("p", "a", "insertion")]
     assert row["off"] == pytest.approx(1 / 3) and row["off_se"] == 0 and row["far"] == 1
     assert row["abc"] == pytest.approx((3 + 1) / 2) and row["abc_off"] == pytest.approx((2 + 1) / 2)
     assert row["share"] == pytest.approx(3 / 4) and row["violation"] == 4
     assert row["even"] == pytest.approx(1 / 3)  # both walks are off at one of three points
     far = inner.assign(off=inner["off"] | (inner["pair"] == 0))  # now the walk with the larger area is off throughout
-    assert earned(far).loc[("p", "a", "insertion"), "even"] == pytest.approx((1 * 3 + 1 / 3 * 1) / 4)
+    assert off_manifold_share(far).loc[("p", "a", "insertion"), "even"] == pytest.approx((1 * 3 + 1 / 3 * 1) / 4)
     assert row["share_se"] == pytest.approx(np.std([2 - 9 / 4, 1 - 3 / 4], ddof=1) / np.sqrt(2) / 2)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from insdel.errors import UserError
+from insdel_paper.provenance import sha256
 
 from . import files
 from .base import Dataset, Split, split
@@ -66,7 +67,7 @@ def load(
                 _announced.add(name)
                 print(f"insdel: using SIMULATED {name} data; {error}", file=sys.stderr)
             return _simulated(name, drop_duplicates, n, seed)
-    module, digest = files.MODULES[name], files.sha256(result)
+    module, digest = files.MODULES[name], sha256(result)
     rows, counts = module.read(result, drop_duplicates)
     provenance = {
         "origin": module.ORIGIN,
@@ -88,7 +89,7 @@ def available() -> list[dict[str, Any]]:
     table = []
     for name, module in files.MODULES.items():
         path = files.find(name)
-        digest = files.sha256(path) if path else None
+        digest = sha256(path) if path else None
         known = module.SHA256.get(path.name) if path else None
         table.append(
             {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import threading
@@ -14,6 +13,7 @@ import pooch
 from tqdm import tqdm
 
 from insdel.errors import UserError
+from insdel_paper.provenance import sha256
 
 from . import bangalore, cern
 
@@ -37,11 +37,6 @@ _failures: dict[str, str] = {}
 
 class FetchError(OSError):
     """A file could not be downloaded, or what came is not the file."""
-
-
-def sha256(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def cache() -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -66,7 +67,7 @@ def binary_gain(areas: pd.DataFrame, evaluations: pd.Series, titles: Mapping[str
     for panel, mode in zip(panels, MODES, strict=True):
         rows = areas.loc[mode].reindex(list(titles)).rename_axis("method").reset_index()
         rows["evaluations"] = rows["method"].map(evaluations)
-        look = {"titles": titles, "capsize": 3, "ms": 6, "ls": "none"}
+        look: dict[str, Any] = {"titles": titles, "capsize": 3, "ms": 6, "ls": "none"}
         draw_groups(panel, rows, "method", "evaluations", "percent", "percent_se", **look)
         panel.axhline(0, color=PALETTE["grey"], linestyle="--", linewidth=1)
         panel.set_xscale("log")

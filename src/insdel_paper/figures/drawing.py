@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -25,7 +25,7 @@ def draw_groups(
     error: str | None = None,
     *,
     titles: Mapping[Any, str] | None = None,
-    looks: Mapping[Hashable, Mapping[str, Any]] | None = None,
+    looks: Mapping[Any, Mapping[str, Any]] | None = None,
     errors: float = 2.0,
     **style: Any,
 ) -> None:
@@ -46,9 +46,9 @@ def draw_groups(
 
 def legend_outside(figure: Figure, panel: Axes, place: str = "lower center", **options: Any) -> None:
     """One legend for all panels, outside of them, with the labels of one."""
-    columns = {} if place.startswith("right") else {"ncols": 4}
-    handles, labels = panel.get_legend_handles_labels()
-    figure.legend(handles, labels, loc=f"outside {place}", **{"fontsize": "small", **columns, **options})
+    columns: dict[str, Any] = {} if place.startswith("right") else {"ncols": 4}
+    look: dict[str, Any] = {"loc": f"outside {place}", "fontsize": "small", **columns, **options}
+    figure.legend(*panel.get_legend_handles_labels(), **look)
 
 
 def percent(*axes: Axis) -> None:

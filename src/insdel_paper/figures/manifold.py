@@ -42,7 +42,7 @@ def manifold_profile(
 def manifold_earned(earned: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Share of a method's ABC that points off the manifold add, over what it were if all points of a walk added alike.
 
-    earned : from `manifold.earned`, with policies
+    earned : from `manifold.off_manifold_share`, with policies
     titles : method → its name, for the methods to show
     """
     figure, panels = panels_row(2, 10.0, 4.0, sharey=True)

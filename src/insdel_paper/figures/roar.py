@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from insdel_paper.studies.roar import tables as roar_tables
 from insdel_paper.studies.roar.tables import TITLES
 
 # by size: full lines; signed: dashed, in the colour of its method; controls: black and grey
-LOOKS = {
+LOOKS: dict[str, dict[str, Any]] = {
     name: {"color": PALETTE[color], "ls": line, "marker": marker}
     for name, color, line, marker in (
         ("kernel_shap", "blue", "-", "o"),

@@ -166,7 +166,7 @@ def _rows(item: Item, found: pd.DataFrame, best: pd.DataFrame, ends: Ends) -> It
         }  # fmt: skip
 
 
-def enough(table: pd.DataFrame, share: float = 0.01) -> pd.DataFrame:
+def smallest_budget(table: pd.DataFrame, share: float = 0.01) -> pd.DataFrame:
     """The fewest evaluations per pair after which a method stays within `share` of the exact ABC.
 
     Parameters

@@ -13,9 +13,10 @@ from scipy.stats import skew as skewness
 
 from insdel_paper.data import bangalore, cern
 from insdel_paper.data.check import MASS_LIST
-from insdel_paper.data.files import data_folder, sha256
+from insdel_paper.data.files import data_folder
 from insdel_paper.data.physics import identities, mass_of_momenta
 from insdel_paper.data.validate import read_table
+from insdel_paper.provenance import sha256
 from insdel_paper.records.run import Recording, RunContext, record
 
 Row = dict[str, Any]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,10 +15,11 @@ from insdel.errors import UserError
 from insdel.evaluate import predict
 from insdel.identity import short_hash
 from insdel.own import mlp
+from insdel.policies import POLICIES
+from insdel.store import atomic
 from insdel_paper import data, networks
 from insdel_paper.data import Dataset, Split
 
-POLICIES = ("counterfactual", "one_to_one", "average")
 COUNTERFACTUAL: dict[str, dict[str, Any]] = {"bangalore": {"at_least": 12}, "cern": {"all_differ": True}}
 INSPECTED = {"bangalore": None, "cern": 2000}  # held-out points that are looked at; None: all
 ENOUGH = 5000  # fewer CERN rows than this cannot train the paper's network: it is trained on simulated ones
@@ -172,14 +172,8 @@ def load(setting: Setting) -> Rows:
 
 def pair(setting: Setting, rows: Rows, model: networks.MLP) -> policies.Pairs:
     """Pair every inspected point with its reference, by the setting's policy."""
-    x, policy = rows.x_test, setting.policy
-    if policy == "counterfactual":
-        pairs = policies.counterfactual(model, x, **COUNTERFACTUAL[setting.name])
-    elif policy == "one_to_one":
-        pairs = policies.one_to_one(x, setting.pair_seed)
-    else:
-        pairs = policies.average(x, rows.split.x_train)
-    return pairs.first(setting.n_pairs)
+    given: dict[str, Any] = {"data": rows.split.x_train, "seed": setting.pair_seed, **COUNTERFACTUAL[setting.name]}
+    return policies.choose(setting.policy, model, rows.x_test, **given).first(setting.n_pairs)
 
 
 def fitted(name: str, split: Split, seed: int, device: str = "auto", **recipe: Any) -> networks.MLP:
@@ -195,6 +189,6 @@ def fitted(name: str, split: Split, seed: int, device: str = "auto", **recipe: A
             print(f"insdel: {path.name} in the cache is damaged ({error}): dropped, fitted anew", file=sys.stderr)
             path.unlink()
     model = networks.fit(split.x_train, split.y_train, *choice, seed=seed, device=device)
-    partial = networks.save(model, path.with_suffix(f".{os.getpid()}"))
-    os.replace(partial, path)
+    with atomic(path) as partial:
+        networks.save(model, partial)
     return model

@@ -250,7 +250,7 @@ def _ends(pairs: pd.DataFrame | None, policy: Any, numbers: Any) -> Ends:
     return Ends.of(pairs, numbers)
 
 
-def earned(inner: pd.DataFrame, pairs: pd.DataFrame | None = None) -> pd.DataFrame:
+def off_manifold_share(inner: pd.DataFrame, pairs: pd.DataFrame | None = None) -> pd.DataFrame:
     """How much of each method's walks, and of its ABC, is off the manifold.
 
     Parameters
@@ -290,7 +290,7 @@ def ranking(inner: pd.DataFrame, a: str, b: str, pairs: pd.DataFrame | None = No
     Parameters
     ----------
     inner : from `judged`
-    pairs : as for `earned`
+    pairs : as for `off_manifold_share`
 
     Returns
     -------

@@ -92,14 +92,11 @@ class Reading:
 
     def pick(self, policy: str) -> tuple[np.ndarray, np.ndarray]:
         """x and x′ of a policy's pairs, (pairs, n) each."""
-        x = self.rows.x
-        if policy == "one_to_one":
-            result = policies.one_to_one(x, 0)
-        elif policy == "average":
-            result = policies.average(x, self.rows.x_train)
-        else:
-            seen = x if self.distance == "z-scored" else x * self.rows.scale.astype(np.float32)
-            result = policies.counterfactual(lambda _: self.prediction, seen, **COUNTERFACTUAL[self.rows.name])
+        x = seen = self.rows.x
+        if policy == "counterfactual" and self.distance == "raw":
+            seen = x * self.rows.scale.astype(np.float32)
+        given: dict[str, Any] = {"data": self.rows.x_train, **COUNTERFACTUAL[self.rows.name]}
+        result = policies.choose(policy, lambda _: self.prediction, seen, **given)
         partner = result.reference_index
         reference = np.asarray(result.reference) if partner is None else x[partner]
         return x[result.index][: self.pairs], reference[: self.pairs]

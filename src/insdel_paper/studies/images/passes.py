@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from insdel_paper import results
-from insdel_paper.data.files import sha256
+from insdel_paper.provenance import sha256
 from insdel_paper.records.run import Recording, RunContext, record
 from insdel_paper.studies.images import albatrosses as study
 from insdel_paper.studies.images import faces

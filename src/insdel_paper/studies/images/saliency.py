@@ -21,6 +21,7 @@ from tqdm.auto import tqdm
 from insdel.attribution import explain
 from insdel.errors import UserError
 from insdel.evaluate import in_batches, progress_off
+from insdel.store import atomic
 from insdel_paper.studies.images.classifier import Classifier
 from insdel_paper.studies.images.network import SameConv2d
 from insdel_paper.studies.images.walk import batch_size, noise
@@ -160,13 +161,14 @@ def layer(network: Classifier, label: int, image: Tensor, settings: Settings) ->
 
 def integrated_gradients(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
     """Integrated gradients on the picture itself, averaged over the same noise and summed over colours."""
-    return Saliency(*_average(_input_parts, network, label, image, settings))
 
 
-def _input_parts(
-    network: Classifier, label: int, image: Tensor, baseline: Tensor, settings: Settings, index: int = 0
-) -> Tensor:
-    return path_parts(network.probability(label), baseline, image, settings, index)
+    def input_parts(
+        network: Classifier, label: int, image: Tensor, baseline: Tensor, settings: Settings, index: int = 0
+    ) -> Tensor:
+        return path_parts(network.probability(label), baseline, image, settings, index)
+
+    return Saliency(*_average(input_parts, network, label, image, settings))
 
 
 Parts = Callable[[Classifier, int, Tensor, Tensor, Settings, int], Tensor]
@@ -195,13 +197,12 @@ def _kept(
     """Compute one baseline's parts and probability, or read them if the checkpoint folder has them."""
     if settings.checkpoint is None:
         return parts(network, label, image, baseline, settings, index), _value(network, label, baseline)
-    path = settings.checkpoint / f"{parts.__name__.strip('_')}_{settings.seed}_{index:05d}.npz"
+    path = settings.checkpoint / f"{parts.__name__}_{settings.seed}_{index:05d}.npz"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".part.npz")
         found = parts(network, label, image, baseline, settings, index)
-        np.savez(partial, parts=found.numpy(), value=_value(network, label, baseline))
-        partial.replace(path)
+        with atomic(path) as partial, partial.open("wb") as file:
+            np.savez(file, parts=found.numpy(), value=_value(network, label, baseline))
     with np.load(path) as kept:
         return torch.from_numpy(kept["parts"]), float(kept["value"])
 

