@@ -159,26 +159,13 @@ def save(
         network(partial / NETWORK)
     date = datetime.now(UTC).strftime("%Y-%m-%d")
     own = {"package": package_hash(), "date": date, "versions": versions(), "hardware": hardware()}
-    write_about(partial, {**facts, **own}, {f"{table}.parquet": len(rows) for table, rows in tables.items()})
-    return _put(partial, place / name)
-
-
-def write_about(record: Path, facts: Mapping[str, Any], rows: Mapping[str, int]) -> None:
-    """Write a record's `about.json`: the facts, and every file with its hash.
-
-    rows : file of a table → how many rows it has, the main table first
-    """
-    files: dict[str, dict[str, Any]] = {file: {"rows": count} for file, count in rows.items()}
-    files |= {NETWORK: {}} if (record / NETWORK).is_file() else {}
+    files: dict[str, dict[str, Any]] = {f"{table}.parquet": {"rows": len(rows)} for table, rows in tables.items()}
+    files |= {NETWORK: {}} if network is not None else {}
     for file in files:
-        files[file]["sha256"] = sha256(record / file)
-    text = json.dumps({**facts, "files": files}, indent=1, ensure_ascii=False)
-    (record / ABOUT).write_text(text + "\n", encoding="utf-8")
-
-
-def _put(partial: Path, target: Path) -> Path:
-    """Let a finished folder take the place of the one before."""
-    before = partial.with_name(f"{partial.name}.before")
+        files[file]["sha256"] = sha256(partial / file)
+    text = json.dumps({**facts, **own, "files": files}, indent=1, ensure_ascii=False)
+    (partial / ABOUT).write_text(text + "\n", encoding="utf-8")
+    target, before = place / name, partial.with_name(f"{partial.name}.before")
     shutil.rmtree(before, ignore_errors=True)
     if target.exists():
         target.rename(before)

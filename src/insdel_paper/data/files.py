@@ -103,8 +103,7 @@ def fetch(name: str, timeout: float = PATIENT) -> Path:
         else:
             _reach(CERN_URL, timeout)
             _download(CERN_URL, part, WHOLE[timeout >= PATIENT], progress=timeout >= PATIENT)
-        wrong = _other_hash(part) if name == "bangalore" else _other_size(part)
-        if wrong:
+        if wrong := _difference(name, part):
             raise FetchError(f"what was downloaded is not the published file: {wrong}")
         part.replace(target)
     except Exception as error:
@@ -173,20 +172,17 @@ def _from_kaggle(part: Path, timeout: float) -> None:
     shutil.copyfile(kagglehub.dataset_download(KAGGLE_HANDLE, path="Bangalore.csv"), part)
 
 
-def _other_hash(part: Path) -> str | None:
-    """What is wrong with a file of houses: its hash is known."""
-    result, known = sha256(part), bangalore.SHA256["Bangalore.csv"]
-    return None if result == known else f"sha256 {result} instead of {known}"
-
-
-def _other_size(part: Path) -> str | None:
-    """What is wrong with a file of events: no hash is on record, but size, columns and row counts are."""
+def _difference(name: str, part: Path) -> str:
+    """What is wrong with a downloaded file, "" if nothing: by its hash, or where none is on record by its counts."""
+    if name == "bangalore":
+        result, known = sha256(part), bangalore.SHA256["Bangalore.csv"]
+        return "" if result == known else f"sha256 {result} instead of {known}"
     size = part.stat().st_size
     if size < CERN_LEAST_BYTES:
         return f"{size:,} bytes, at least {CERN_LEAST_BYTES:,} are needed"
     _, counts = cern.read(part)
     if counts["full_size"]:
-        return None
+        return ""
     return (
         f"{counts['rows_read']:,} rows, {counts['rows_dropped']['M is missing']} without M, "
         f"instead of {cern.FULL_ROWS:,} and {cern.FULL_WITHOUT_M}"

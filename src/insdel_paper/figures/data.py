@@ -27,7 +27,10 @@ def data_distributions(
     figure, grid = panels_grid(deep, across, 2.2 * across, 1.75 * deep + 0.5)
     for axes, column in zip(grid.flat, columns, strict=False):
         samples = {label: table[column].to_numpy(float) for label, table in tables.items()}
-        edges = _edges(np.concatenate(list(samples.values())), bins)
+        values = np.concatenate(list(samples.values()))
+        low, high = np.quantile(values, [0.002, 0.998], method="nearest")  # all but the most extreme values
+        few = high - low < bins and (values % 1 == 0).all()  # one bin for each of a few whole numbers
+        edges = (np.arange(low - 0.5, high + 1) if few else np.linspace(low, high, bins + 1)).tolist()
         for (label, sample), color, style in zip(samples.items(), COLORS, ("-", "--", ":"), strict=False):
             weights = np.full(len(sample), 1 / len(sample))
             axes.hist(sample, edges, weights=weights, histtype="step", color=color, linestyle=style, label=label)
@@ -37,14 +40,6 @@ def data_distributions(
     grid[0, 0].legend(fontsize="small")
     figure.supylabel("share of the rows", fontsize="medium")
     return figure
-
-
-def _edges(values: np.ndarray, bins: int) -> list[float]:
-    """Edges of a histogram over all but the most extreme values; one bin for each of a few whole numbers."""
-    low, high = np.quantile(values, [0.002, 0.998], method="nearest")
-    if high - low < bins and (values % 1 == 0).all():
-        return np.arange(low - 0.5, high + 1).tolist()
-    return np.linspace(low, high, bins + 1).tolist()
 
 
 def data_shares(shares: Mapping[str, pd.Series]) -> Figure:

@@ -60,12 +60,26 @@ def search(
     optuna = _optuna()
     choice = replace(RECIPES[recipe] if isinstance(recipe, str) else recipe, **changes)
     study = _study(storage, training_config(x, y, PAPER["bangalore"], choice, seed))
+
+    def train(trial: optuna.Trial) -> float:
+        """One draw's smallest validation loss."""
+
+        def report(epoch: int, loss: float) -> None:
+            if math.isfinite(loss):
+                trial.report(loss, epoch)
+            if not math.isfinite(loss) or trial.should_prune():
+                raise optuna.TrialPruned
+
+        # one seed for all trials: the same validation rows judge them
+        model = fit(x, y, suggest(trial), choice, seed=seed, progress=False, on_epoch=report)
+        return min(row["validation"] for row in model.history)
+
     with tqdm(total=trials, initial=_finished(study), desc="search", disable=progress_off(progress)) as bar:
         while (done := _finished(study)) < trials:
             # one sampler per trial: a resumed study draws what an uninterrupted one would have drawn
             draw = int(np.random.SeedSequence([seed, done]).generate_state(1)[0])
             study.sampler = optuna.samplers.TPESampler(seed=draw, n_startup_trials=STARTUP)
-            study.optimize(lambda trial: _trial(trial, x, y, choice, seed), n_trials=1)
+            study.optimize(train, n_trials=1)
             bar.update(_finished(study) - done)
     return study
 
@@ -168,29 +182,16 @@ def _score(model: torch.nn.Module, x: Tensor, y: Tensor, hyper: str | Hyper) -> 
     return {"loss": float(loss), "r2": r2(y, prediction)}
 
 
-def _trial(
-    trial: optuna.Trial, x: ArrayLike | Tensor, y: ArrayLike | Tensor, recipe: Recipe, seed: int
-) -> float:
-    """Train one draw; its smallest validation loss, or cut short."""
-    optuna = _optuna()
-
-    def report(epoch: int, loss: float) -> None:
-        if math.isfinite(loss):
-            trial.report(loss, epoch)
-        if not math.isfinite(loss) or trial.should_prune():
-            raise optuna.TrialPruned
-
-    # one seed for all trials: the same validation rows judge them
-    model = fit(x, y, suggest(trial), recipe, seed=seed, progress=False, on_epoch=report)
-    return min(row["validation"] for row in model.history)
-
-
 def _study(storage: str | Path | None, config: dict[str, Any]) -> optuna.Study:
     """Open the study of a file, or a new one; a trial that a stop left half done counts as failed."""
     optuna = _optuna()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     pruner = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=5)
-    study = optuna.create_study(storage=_journal(storage), pruner=pruner, study_name="insdel", load_if_exists=True)
+    journal = None
+    if storage is not None:  # one JSON line per event
+        Path(storage).parent.mkdir(parents=True, exist_ok=True)
+        journal = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(storage)))
+    study = optuna.create_study(storage=journal, pruner=pruner, study_name="insdel", load_if_exists=True)
     about = {key: config[key] for key in ("recipe", "seed", "data")}
     stored = study.user_attrs.get("about", about)
     different = [key for key in about if stored[key] != about[key]]
@@ -202,15 +203,6 @@ def _study(storage: str | Path | None, config: dict[str, Any]) -> optuna.Study:
     for trial in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):
         study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
     return study
-
-
-def _journal(storage: str | Path | None) -> Any:
-    """Storage of a study in a file, one JSON line per event; None keeps it in memory."""
-    if storage is None:
-        return None
-    storages = _optuna().storages
-    Path(storage).parent.mkdir(parents=True, exist_ok=True)
-    return storages.JournalStorage(storages.journal.JournalFileBackend(str(storage)))
 
 
 def _finished(study: optuna.Study) -> int:

@@ -41,19 +41,16 @@ class Stack:
             slope = self.weights[f"layers.{layer + 1}.weight"][:, 0]
             # PReLU has a slope per channel, and channels are the second axis: here, the replicates
             z = nn.functional.prelu(self._linear(z, layer).transpose(0, 1), slope).transpose(0, 1)
-            z = z * self._noise(z, generators) if generators else z
+            if generators:  # as nn.Dropout draws, replicate by replicate
+                noise = torch.empty(z.shape)  # on the processor, so that every device drops the same units
+                for part, generator in zip(noise, generators, strict=True):
+                    part.bernoulli_(1 - self.dropout, generator=generator)
+                z = z * noise.div_(1 - self.dropout).to(z.device)
         return self._linear(z, 3 * len(self.neurons)).squeeze(-1)
 
     def _linear(self, z: Tensor, layer: int) -> Tensor:
         weight, bias = (self.weights[f"layers.{layer}.{part}"] for part in ("weight", "bias"))
         return torch.baddbmm(bias[:, None], z, weight.mT)
-
-    def _noise(self, z: Tensor, generators: Sequence[torch.Generator]) -> Tensor:
-        """0 where a unit is dropped, 1 / (1 − ratio) elsewhere: what nn.Dropout draws, replicate by replicate."""
-        noise = torch.empty(z.shape)  # drawn on the processor, so that every device drops the same units
-        for part, generator in zip(noise, generators, strict=True):
-            part.bernoulli_(1 - self.dropout, generator=generator)
-        return noise.div_(1 - self.dropout).to(z.device)
 
     @torch.no_grad()
     def predict(self, x: ArrayLike | Tensor) -> Tensor:
@@ -158,24 +155,24 @@ def _train(stack: Stack, draws: Draws, x: Tensor, y: Tensor, hyper: Hyper, recip
         value.requires_grad_(True)
     optimiser, scheduler = mlp.optimiser_for(stack.weights.values(), hyper, recipe, draws.learn.shape[1])
     best = torch.full((len(stack),), math.inf, device=x.device)
-    remaining = _copy(stack)
+    remaining = {name: value.detach().clone() for name, value in stack.weights.items()}
     for _ in range(recipe.epochs):
         _epoch(stack, loss, draws, x, y, recipe, optimiser, scheduler)
-        held = _validation(stack, loss, draws, x, y)
+        with torch.no_grad():
+            held = loss(stack.forward(x[draws.held]), y[draws.held])
         better = held < best if recipe.keep_best else torch.ones_like(best, dtype=torch.bool)
         best[better] = held[better]
-        for name, value in _copy(stack).items():
-            remaining[name][better] = value[better]
+        for name, value in stack.weights.items():
+            remaining[name][better] = value.detach()[better]
     if not torch.isfinite(best).all():
         raise UserError(
             "a training diverged: no epoch has a finite validation loss. Lower the learning rate or `clip`."
         )
-    stack.weights = _fold(remaining, loss, 3 * len(hyper.neurons))
+    last = 3 * len(hyper.neurons)  # takes up the units, so that the stack predicts targets
+    remaining[f"layers.{last}.weight"].mul_(loss.scale[:, :, None])
+    remaining[f"layers.{last}.bias"].mul_(loss.scale).add_(loss.shift)
+    stack.weights = remaining
     return stack
-
-
-def _copy(stack: Stack) -> dict[str, Tensor]:
-    return {name: value.detach().clone() for name, value in stack.weights.items()}
 
 
 def _loss(y: Tensor, hyper: Hyper, recipe: Recipe) -> Loss:
@@ -217,19 +214,6 @@ def _clip(gradients: Sequence[Tensor | None], largest: float) -> None:
     factor = torch.clamp(largest / (torch.linalg.vector_norm(norms, dim=1) + 1e-6), max=1.0)
     for part in present:
         part.mul_(factor.view(-1, *[1] * (part.ndim - 1)))
-
-
-@torch.no_grad()
-def _validation(stack: Stack, loss: Loss, draws: Draws, x: Tensor, y: Tensor) -> Tensor:
-    """Loss on the rows that each replicate holds out, (replicates,), dropout off."""
-    return loss(stack.forward(x[draws.held]), y[draws.held])
-
-
-def _fold(weights: dict[str, Tensor], loss: Loss, last: int) -> dict[str, Tensor]:
-    """Put the units into the last layer, so that the stack predicts targets."""
-    weights[f"layers.{last}.weight"].mul_(loss.scale[:, :, None])
-    weights[f"layers.{last}.bias"].mul_(loss.scale).add_(loss.shift)
-    return weights
 
 
 def joint_versus_single(

@@ -149,13 +149,17 @@ def walks(
 
     def walk(part: slice) -> pd.DataFrame:
         shared = list(lattices(experiment.model, x[part], reference[part], progress=False))
-        result = [
-            _measured(x[part], reference[part], orders, shared, ruler).assign(method=method, mode=mode)
-            for method in methods
-            for mode, orders in _orders(experiment, method, shared, part, seed).items()
-        ]
-        table = pd.concat(result, ignore_index=True)
-        return table.assign(pair=table["pair"] + part.start).astype(SMALL)
+        pair, step = (axis.ravel() for axis in np.indices((len(shared), x.shape[1] + 1)))
+        tables = []
+        for method in methods:
+            for mode, orders in _orders(experiment, method, shared, part, seed).items():
+                curves = zip(shared, orders, strict=True)
+                values = np.stack([np.asarray(lattice.curve(row)) for lattice, row in curves]).ravel()
+                feature = np.pad(orders, ((0, 0), (1, 0)), constant_values=-1).ravel()
+                columns = {"pair": pair + part.start, "step": step, "feature": feature, "value": values}
+                points = hybrids(x[part], reference[part], orders).reshape(-1, x.shape[1])
+                tables.append(pd.DataFrame(columns).join(ruler.measure(points)).assign(method=method, mode=mode))
+        return pd.concat(tables, ignore_index=True).astype(SMALL)
 
     return pd.concat(store.chunks(len(x), chunk, walk, progress=progress), ignore_index=True)
 
@@ -181,18 +185,6 @@ def _orders(
         options = seeded(method, experiment.options.get(method, {}), seed, numbers)
         result = np.asarray(explain(method, experiment.model, x, reference, **options))
     return {mode: np.asarray(order(result, mode)) for mode in MODES}
-
-
-def _measured(
-    x: np.ndarray, reference: np.ndarray, orders: np.ndarray, shared: list[Lattice], ruler: Ruler
-) -> pd.DataFrame:
-    """Rows of some walks, pairs numbered from 0."""
-    values = np.stack([np.asarray(lattice.curve(row)) for lattice, row in zip(shared, orders, strict=True)])
-    walked, points = values.shape
-    changed = np.pad(orders, ((0, 0), (1, 0)), constant_values=-1)
-    number = {"pair": np.repeat(np.arange(walked), points), "step": np.tile(np.arange(points), walked)}
-    table = pd.DataFrame({**number, "feature": changed.ravel(), "value": values.ravel()})
-    return table.join(ruler.measure(hybrids(x, reference, orders).reshape(-1, x.shape[1])))
 
 
 def with_masses(steps: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:

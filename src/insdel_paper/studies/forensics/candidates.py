@@ -67,11 +67,8 @@ def candidate(divided: Rows, choice: Mapping[str, Any], seed: int = 0, **reading
     numbers = read.fingerprint()
     # a network that learned nothing also has a fingerprint; R² says so
     facts = {"choice": dict(choice), "seed": seed, "r2": read.r2()}
-    return {**facts, **distances(numbers, divided.name), "fingerprint": _plain(numbers)}
-
-
-def _plain(numbers: pd.DataFrame) -> list[list[Any]]:
-    return [[row.policy, row.mode, row.method, float(row.value)] for row in numbers.itertuples()]
+    plain = [[row.policy, row.mode, row.method, float(row.value)] for row in numbers.itertuples()]
+    return {**facts, **distances(numbers, divided.name), "fingerprint": plain}
 
 
 def search(folder: Path, name: str, candidates: int, pairs: int | None, seed: int = 0) -> pd.DataFrame:
@@ -86,7 +83,11 @@ def search(folder: Path, name: str, candidates: int, pairs: int | None, seed: in
         path = folder / f"candidate_{number:04d}.json"
         if not path.is_file():
             choice = _propose(folder, SPACE[name], number, seed)
-            replace(path, json.dumps(_try(rows_for(name, choice), choice, seed, pairs)))
+            try:
+                found = candidate(rows_for(name, choice), choice, seed, pairs=pairs)
+            except ValueError as error:  # a training that diverges has no fingerprint
+                found = {"choice": choice, "seed": seed, "r2": math.nan, "failed": str(error), "fingerprint": []}
+            replace(path, json.dumps(found))
     return table(folder)
 
 
@@ -97,7 +98,13 @@ def _propose(folder: Path, options: Mapping[str, tuple[Any, ...]], number: int, 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     space = {key: optuna.distributions.CategoricalDistribution(_words(values)) for key, values in options.items()}
     tried = [one["choice"] for _, one in files_of(folder)]
-    known = _trials(folder, space) if number >= AT_RANDOM else []
+    known = [
+        optuna.trial.create_trial(
+            params={key: str(one["choice"][key]) for key in space}, distributions=space, value=one["steers"]
+        )
+        for _, one in files_of(folder)
+        if number >= AT_RANDOM and math.isfinite(one.get("steers", math.nan))
+    ]
     for attempt in range(ATTEMPTS):
         draw = 1000 * seed + number + 100_000 * attempt
         sampler: optuna.samplers.BaseSampler = optuna.samplers.RandomSampler(draw)
@@ -112,29 +119,8 @@ def _propose(folder: Path, options: Mapping[str, tuple[Any, ...]], number: int, 
     raise ValueError(f"{ATTEMPTS} proposals in a row were choices that had been tried: the space is exhausted.")
 
 
-def _try(divided: Rows, choice: Mapping[str, Any], seed: int, pairs: int | None) -> dict[str, Any]:
-    """A candidate; one whose training diverges has no fingerprint."""
-    try:
-        return candidate(divided, choice, seed, pairs=pairs)
-    except ValueError as error:
-        return {"choice": dict(choice), "seed": seed, "r2": math.nan, "failed": str(error), "fingerprint": []}
-
-
 def _words(options: tuple[Any, ...]) -> list[str]:
     return [str(option) for option in options]
-
-
-def _trials(folder: Path, space: Mapping[str, Any]) -> list[Any]:
-    """The candidates so far, as Optuna's finished trials."""
-    import optuna
-
-    return [
-        optuna.trial.create_trial(
-            params={key: str(one["choice"][key]) for key in space}, distributions=dict(space), value=one["steers"]
-        )
-        for _, one in files_of(folder)
-        if math.isfinite(one.get("steers", math.nan))
-    ]
 
 
 def files_of(folder: Path, kind: str = "candidate") -> list[tuple[int, dict[str, Any]]]:

@@ -53,12 +53,12 @@ class Dropping(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Predict (m,) outputs for (m, n) features, each with units of its own dropped."""
         for layer in self.layers:
-            x = self._drop(x) if isinstance(layer, nn.Dropout) else layer(x)
+            if isinstance(layer, nn.Dropout):
+                draws = torch.rand(x.shape, generator=self.generator).to(x.device)
+                x = x * (draws >= self.ratio) / (1 - self.ratio)
+            else:
+                x = layer(x)
         return x.squeeze(-1)
-
-    def _drop(self, x: Tensor) -> Tensor:
-        draws = torch.rand(x.shape, generator=self.generator).to(x.device)
-        return x * (draws >= self.ratio) / (1 - self.ratio)
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,10 @@ def first_pass(
     numbers : places in `todo` of the items that are walked (default: all); more can be asked for later
     """
     label = find_class("albatross")
-    store = Store(folder, lambda: identity(network, todo, settings, step))
+    names = "\n".join(f"{item.path.name} {item.preparation}" for item in todo)
+    known = {"network": network.source, "items": hashlib.sha256(names.encode()).hexdigest()[:16], "step": step,
+             "settings": str(replace(settings, batch=None, checkpoint=None, progress=None))}  # fmt: skip
+    store = Store(folder, lambda: known)
     for number in range(len(todo)) if numbers is None else numbers:
         item = todo[number]
         if not store.has(number):
@@ -209,14 +212,6 @@ def change_pass(todo: Sequence[Item], folder: Path, changes: Sequence[Change] = 
             areas, _ = study(network, label, image, ("layer",), REFERENCES, settings, change.step)
             tables.append(areas.assign(**item.names, what=change.what, value=change.value))
     return pd.concat(tables, ignore_index=True)
-
-
-def identity(network: Classifier, todo: Sequence[Item], settings: Settings, step: int) -> dict[str, object]:
-    """All that decides the numbers of a pass."""
-    names = "\n".join(f"{item.path.name} {item.preparation}" for item in todo)
-    rule = replace(settings, batch=None, checkpoint=None, progress=None)
-    return {"network": network.source, "items": hashlib.sha256(names.encode()).hexdigest()[:16],
-            "settings": str(rule), "step": step}  # fmt: skip
 
 
 def pick(todo: Sequence[Item], rows: pd.DataFrame) -> list[Item]:

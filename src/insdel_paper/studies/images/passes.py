@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -56,23 +55,18 @@ def nearest_pass(context: RunContext) -> Recording:
     few = study.pick(todo, study.nearest(areas))
     full, curves = study.walks(network, few, FULL, FULL_STEP, context.folder)
     curves = curves[["photo", "preparation", "reference", "mode", "fraction", "value"]]
+    marked = []
+    for item in few:  # the maps were kept by the walks
+        image = item.image(network.preprocessing.size).to(network.device)
+        settings = own_folder(replace(FULL, checkpoint=context.folder), network, find_class("albatross"), image)
+        scores = saliency_map("layer", network, find_class("albatross"), image, settings).scores
+        marked.append(faces.shares_inside(scores, faces.boxes(item.key)).assign(**item.names))
     tables = {
         "areas": full[["photo", "preparation", "reference", "mode", *AREAS]],
         "curves": curves.astype({"fraction": "float32", "value": "float32"}),
-        "faces": _faces(network, few, context.folder),
+        "faces": pd.concat(marked, ignore_index=True),
     }
     return Recording(tables, _facts(network, FULL, FULL_STEP, few))
-
-
-def _faces(network: Classifier, todo: Sequence[Item], folder: Path) -> pd.DataFrame:
-    """How much of the most salient pixels lies in face and bird; the maps were kept by the walks."""
-    label, tables = find_class("albatross"), []
-    for item in todo:
-        image = item.image(network.preprocessing.size).to(network.device)
-        settings = own_folder(replace(FULL, checkpoint=folder), network, label, image)
-        scores = saliency_map("layer", network, label, image, settings).scores
-        tables.append(faces.shares_inside(scores, faces.boxes(item.key)).assign(**item.names))
-    return pd.concat(tables, ignore_index=True)
 
 
 @record("images_changes", "what other settings change on the nearest albatross", ("areas",))

@@ -41,7 +41,14 @@ def open_photo(source: str | Path) -> Photo:
     FileNotFoundError : there is no such file
     UserError : it is not an image, is damaged, or is too small
     """
-    path = _embedded(str(source)) if str(source) in EMBEDDED else Path(source).expanduser()
+    name = str(source)
+    try:
+        path = Path(str(files("skimage.data") / EMBEDDED[name])) if name in EMBEDDED else Path(source).expanduser()
+    except ModuleNotFoundError:
+        raise FileNotFoundError(
+            f"the photo {name!r} is in the scikit-image wheel, which is not installed. "
+            'Run: pip install "insdel[images]"'
+        ) from None
     if not path.is_file():
         known = ", ".join(EMBEDDED)
         raise FileNotFoundError(f"an image file, or one of {known}, is needed; {source} is neither. Check the path.")
@@ -56,17 +63,7 @@ def open_photo(source: str | Path) -> Photo:
     if min(picture.size) < SMALLEST:
         size = " × ".join(map(str, picture.size))
         raise UserError(f"{path.name} has {size} pixels; each side needs at least {SMALLEST}. Pass a larger image.")
-    return Photo(picture, str(source) if str(source) in EMBEDDED else path.name, notes)
-
-
-def _embedded(name: str) -> Path:
-    try:
-        return Path(str(files("skimage.data") / EMBEDDED[name]))
-    except ModuleNotFoundError:
-        raise FileNotFoundError(
-            f"the photo {name!r} is in the scikit-image wheel, which is not installed. "
-            'Run: pip install "insdel[images]"'
-        ) from None
+    return Photo(picture, name if name in EMBEDDED else path.name, notes)
 
 
 def upright_rgb(picture: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
@@ -83,19 +80,13 @@ def upright_rgb(picture: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
         turned = Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer).convert("RGB")
     if turned.mode[0] in "1LIF":
         notes.append("grey turned into three equal channels")
-        turned = _eight_bits(turned)
+        if turned.mode not in ("1", "L"):  # 16 or 32 bits are scaled to 0 … 255; Pillow would cut them off
+            values = np.asarray(turned, dtype=np.float64)
+            top = 65535.0 if turned.mode.startswith("I;16") else max(float(values.max()), 1e-12)
+            turned = Image.fromarray((np.clip(values / top, 0, 1) * 255).round().astype(np.uint8))
     elif turned.mode not in ("RGB", "P"):
         notes.append(f"converted from {turned.mode} to RGB")
     return turned.convert("RGB"), tuple(notes)
-
-
-def _eight_bits(picture: Image.Image) -> Image.Image:
-    """Grey values of 16 or 32 bits scaled to 0 … 255; Pillow would cut them off."""
-    if picture.mode in ("1", "L"):
-        return picture
-    values = np.asarray(picture, dtype=np.float64)
-    top = 65535.0 if picture.mode.startswith("I;16") else max(float(values.max()), 1e-12)
-    return Image.fromarray((np.clip(values / top, 0, 1) * 255).round().astype(np.uint8))
 
 
 def crop(picture: Image.Image, resize: int | None, size: int) -> Image.Image:

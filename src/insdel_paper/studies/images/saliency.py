@@ -70,17 +70,14 @@ def window_sums(parts: Tensor, conv: nn.Conv2d, height: int, width: int) -> Tens
     """Give each pixel the sum of all windows of a convolution that contain it: (rows, columns) → (height, width)."""
     ones = torch.ones(1, 1, *conv.kernel_size, dtype=parts.dtype)
     spread = F.conv_transpose2d(parts[None, None], ones, stride=conv.stride)[0, 0]
-    starts = [_padding_before(conv, size, axis) for axis, size in enumerate((height, width))]
+    if isinstance(conv, SameConv2d):
+        starts = [conv.padding_for(size, axis)[0] for axis, size in enumerate((height, width))]
+    elif isinstance(conv.padding, str):
+        starts = [size // 2 if conv.padding == "same" else 0 for size in conv.kernel_size]
+    else:
+        starts = [int(size) for size in conv.padding]
     cut = spread[starts[0] : starts[0] + height, starts[1] : starts[1] + width]
     return F.pad(cut, (0, width - cut.shape[1], 0, height - cut.shape[0]))
-
-
-def _padding_before(conv: nn.Conv2d, size: int, axis: int) -> int:
-    if isinstance(conv, SameConv2d):
-        return conv.padding_for(size, axis)[0]
-    if isinstance(conv.padding, str):
-        return conv.kernel_size[axis] // 2 if conv.padding == "same" else 0
-    return int(conv.padding[axis])
 
 
 def layer_parts(

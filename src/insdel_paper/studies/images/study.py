@@ -11,7 +11,7 @@ from torch import Tensor
 
 from insdel.store import write_parquet
 from insdel_paper.studies.images.classifier import Classifier
-from insdel_paper.studies.images.saliency import Saliency, Settings, saliency_map
+from insdel_paper.studies.images.saliency import Settings, saliency_map
 from insdel_paper.studies.images.walk import REFERENCES, measure, reference_image
 
 
@@ -37,11 +37,23 @@ def study(
     curves : map, reference, mode, changed, fraction, value
     """
     settings = own_folder(settings or Settings(), network, label, image)
-    areas, curves = [], []
+    f, areas, curves = network.probability(label), [], []
     for method in maps:
         found = saliency_map(method, network, label, image, settings)
+        digest = hashlib.sha256(found.scores.numpy().tobytes()).hexdigest()[:12]
         for name in references:
-            area, curve = _walks(method, name, found, network, label, image, settings, step)
+            stem = f"walks_{method}_{name}_{step}_{settings.seed}_{digest}"
+            folder = settings.checkpoint
+            paths = [folder / f"{stem}_{part}.parquet" for part in ("areas", "curves")] if folder else []
+            if paths and all(path.is_file() for path in paths):
+                area, curve = (pd.read_parquet(path) for path in paths)
+            else:
+                reference = reference_image(name, image, network, settings.seed)
+                tables = measure(f, image, {name: reference}, found.scores, step, settings.batch, settings.progress)
+                for path, table in zip(paths, tables, strict=False):
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    write_parquet(table, path)
+                area, curve = tables
             areas.append(area.assign(map=method, gap=found.gap))
             curves.append(curve.assign(map=method))
     return pd.concat(areas, ignore_index=True), pd.concat(curves, ignore_index=True)
@@ -55,29 +67,3 @@ def own_folder(settings: Settings, network: Classifier, label: int, image: Tenso
     facts = [network.source, str(label), rule, hashlib.sha256(image.cpu().numpy().tobytes()).hexdigest()]
     key = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:12]
     return replace(settings, checkpoint=settings.checkpoint / key)
-
-
-def _walks(
-    method: str,
-    name: str,
-    found: Saliency,
-    network: Classifier,
-    label: int,
-    image: Tensor,
-    settings: Settings,
-    step: int,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both walks to one reference, computed or read from the checkpoint folder."""
-    scores = hashlib.sha256(found.scores.numpy().tobytes()).hexdigest()[:12]
-    stem = f"walks_{method}_{name}_{step}_{settings.seed}_{scores}"
-    files = [f"{stem}_{part}.parquet" for part in ("areas", "curves")]
-    paths = [settings.checkpoint / file for file in files] if settings.checkpoint else []
-    if paths and all(path.is_file() for path in paths):
-        return pd.read_parquet(paths[0]), pd.read_parquet(paths[1])
-    reference = reference_image(name, image, network, settings.seed)
-    f = network.probability(label)
-    tables = measure(f, image, {name: reference}, found.scores, step, settings.batch, settings.progress)
-    for path, table in zip(paths, tables, strict=False):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_parquet(table, path)
-    return tables

