@@ -40,7 +40,7 @@ def beyond_walks(curves: Mapping[str, np.ndarray], shuffled: np.ndarray, ylabel:
 def beyond_shares(shares: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> Figure:
     """Percent of the best ABC that each method reaches, ± 2 standard errors; a panel per test, a colour per run.
 
-    shares : run → from `beyond_tables.shares`
+    shares : run → from `best_order_tables.shares`
     titles : method → its name, from the top down
     """
     figure, panels = panels_row(len(LATTICE_MODES), 11.0, 4.2, sharey=True)
@@ -69,7 +69,7 @@ def _clouds(panel: Axes, clouds: Mapping[str, pd.DataFrame], x: str, y: str) -> 
 def beyond_hard(hard: Mapping[str, pd.DataFrame]) -> Figure:
     """What Shapley's order loses in each pair, over two measures of interaction, on logarithmic axes.
 
-    hard : run → from `beyond_tables.hard_pairs`; pairs in which nothing is lost are not drawn
+    hard : run → from `best_order_tables.hard_pairs`; pairs in which nothing is lost are not drawn
     """
     figure, panels = panels_row(2, 10.0, 4.2, sharey=True)
     drawn = {run: rows[(rows["lost"] > 0) & (rows["turned"] > 0)] for run, rows in hard.items()}
@@ -107,7 +107,7 @@ def chance_histogram(counted: Histogram, marks: Mapping[str, float], xlabel: str
 def chance_tails(tails: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> Figure:
     """Share of the pairs in which at most that many random orders do as well; pure chance follows the grey line.
 
-    tails : run → rows of one mode of `beyond.Found.areas`
+    tails : run → rows of one mode of `best_order.Found.areas`
     """
     figure, panels = panels_row(len(tails), 5.0 * len(tails), 4.2, sharey=True)
     looks = list(zip(titles.items(), COLORS, ["-", "-", "-", "-", "-", "--", ":", "--"], strict=False))
@@ -128,7 +128,7 @@ def chance_tails(tails: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -
 def chance_scale(standings: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> Figure:
     """ABC on the scale from 0, the mean of all orders, to 1, the best: the middle 50 and 90 % of the pairs.
 
-    standings : run → rows of one mode of `beyond_tables.standings`
+    standings : run → rows of one mode of `best_order_tables.standings`
     """
     figure, panels = panels_row(len(standings), 5.0 * len(standings), 3.8, sharey=True)
     for panel, (run, rows) in zip(panels, standings.items(), strict=True):
@@ -162,7 +162,7 @@ def both_plane(
 def both_differences(gaps: Mapping[str, pd.DataFrame], unit: str = "") -> Figure:
     """ABC − ABC′ of Shapley's ranking: over what Theorem 1 says, and over the mean of all rankings.
 
-    gaps : run → from `beyond_tables.differences`
+    gaps : run → from `best_order_tables.differences`
     """
     figure, panels = panels_row(2, 10.0, 4.2, sharey=True)
     names = {"term": "interactions, by Theorem 1", "shift": "mean of ABC − ABC′ over all rankings"}

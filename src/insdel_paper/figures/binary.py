@@ -20,7 +20,7 @@ def binary_line(times: Sequence[float], cast: np.ndarray, between: np.ndarray, t
     """What casting and interpolating see on the straight line from x to x′, a panel per pair.
 
     times : (k,)
-    cast, between : (panels, k), from `binary_study.line`
+    cast, between : (panels, k), from `binary_ig.line`
     """
     figure, panels = panels_row(len(titles), 3.5 * len(titles), 3.4)
     for panel, title, f, g in zip(panels, titles, cast, between, strict=True):
@@ -37,7 +37,7 @@ def binary_line(times: Sequence[float], cast: np.ndarray, between: np.ndarray, t
 def binary_distance(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Left: distance of every pair from exact Shapley values, by method. Right: casting's, over how much f bends.
 
-    table : from `binary_study.study`
+    table : from `binary_ig.study`
     titles : method → its name, for the methods to show
     """
     figure, [left, right] = panels_row(2, 10.0, 3.8)
@@ -60,7 +60,7 @@ def binary_distance(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
 def binary_gain(areas: pd.DataFrame, evaluations: pd.Series, titles: Mapping[str, str]) -> Figure:
     """How many percent more ABC than casting, ± 2 standard errors, over model evaluations per pair.
 
-    areas : from `binary_study.areas`
+    areas : from `binary_ig.areas`
     evaluations : method → model evaluations per pair, a gradient counted twice
     """
     figure, panels = panels_row(2, 10.0, 3.6, sharey=True)

@@ -32,7 +32,7 @@ def _spent(panel: Axes, rows: pd.DataFrame, value: str, titles: Mapping[str, str
 def spend_areas(table: pd.DataFrame, titles: Mapping[str, str] | None = None, unit: str = "") -> Figure:
     """Mean ABC / n that methods reach, over the model evaluations that they spend.
 
-    table : from `spend.cost_accuracy`
+    table : from `cost.cost_accuracy`
     titles : method → its name in the legend
     """
     figure, panels = panels_row(2, 10.0, 4.0, sharey=True)
@@ -47,7 +47,7 @@ def spend_areas(table: pd.DataFrame, titles: Mapping[str, str] | None = None, un
 def spend_shortfall(table: pd.DataFrame, titles: Mapping[str, str] | None = None, share: float = 0.01) -> Figure:
     """How many percent of the exact ABC methods with a budget fall short, ± 2 standard errors of the paired difference.
 
-    table : from `spend.cost_accuracy`
+    table : from `cost.cost_accuracy`
     share : what counts as near enough, drawn as a line
     """
     figure, panels = panels_row(2, 10.0, 3.8, sharey=True)

@@ -66,7 +66,7 @@ def experiment_walks(curves: pd.DataFrame, what: Sequence[str], ylabel: str = "p
 
     Parameters
     ----------
-    curves : from `gallery.curves`
+    curves : from `pair_curves.curves`
     what : the pairs to draw, such as "example" or "insertion"
     """
     figure, axes = panels_grid(len(what), 2, 9.6, 3.4 * len(what), sharex=True)

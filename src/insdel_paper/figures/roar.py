@@ -36,7 +36,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 def roar_curves(tables: Mapping[str, pd.DataFrame], unit: Mapping[str, str] | None = None) -> Figure:
     """Held-out loss over the share of removed features, ± one standard error; a panel per run  [figure in section 6].
 
-    tables : title of the panel → table of `roar.run`
+    tables : title of the panel → table of `removal.run`
     unit : title → unit of the loss
     """
     figure, panels = panels_row(len(tables), max(6.4, 5.2 * len(tables)), 4.2)
@@ -77,7 +77,7 @@ def _curves(panel: Axes, table: pd.DataFrame, form: str = "features") -> None:
 def roar_bends(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """Bend of every curve, ± two standard errors, a row per run: 0 is straight, 0.5 the most there can be.
 
-    tables : title of the row → table of `roar.run`
+    tables : title of the row → table of `removal.run`
     """
     figure, [panel] = panels_row(1, 8.6, 1.2 + 0.62 * len(tables))
     rankings = [name for name in LOOKS if any(name in set(table["ranking"]) for table in tables.values())]
@@ -103,7 +103,7 @@ def roar_bends(tables: Mapping[str, pd.DataFrame]) -> Figure:
 def roar_leaks(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """Percent of the rise that a network undoes which sees only who was removed, ± two standard errors.
 
-    tables : title of the panel → table of `roar.run` with masks
+    tables : title of the panel → table of `removal.run` with masks
     """
     figure, panels = panels_row(len(tables), max(6.4, 4.4 * len(tables)), 3.8, sharey=True)
     for panel, (title, table) in zip(panels, tables.items(), strict=True):

@@ -50,7 +50,7 @@ def learning_curve(
     """All points of the curve; `folder` keeps each, so that a run that was cut off goes on."""
     known = plain({"sizes": sizes, "pairs": pairs, "seen": seen, "rows": vars(events)})
     tables = Store(folder, lambda: known).chunks(
-        len(sizes), 1, lambda part: point(events, *sizes[part.start], pairs, seen), unit=" networks"
+        len(sizes), 1, lambda part: point(events, *sizes[int(part.start)], pairs, seen), unit=" networks"
     )
     return pd.concat(tables, ignore_index=True)
 

@@ -191,7 +191,7 @@ def changes(tables: Mapping[str, pd.DataFrame], pairs: Sequence[tuple[str, str]]
 
     Parameters
     ----------
-    tables : name → table of `roar.run`
+    tables : name → table of `removal.run`
     pairs : (from, to) names; those that are missing, or noise, are left out
 
     Returns
