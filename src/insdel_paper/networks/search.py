@@ -61,7 +61,7 @@ def search(
     choice = replace(RECIPES[recipe] if isinstance(recipe, str) else recipe, **changes)
     study = _study(storage, training_config(x, y, PAPER["bangalore"], choice, seed))
 
-    def train(trial: optuna.Trial) -> float:
+    def train(trial: Any) -> float:
         """One draw's smallest validation loss."""
 
         def report(epoch: int, loss: float) -> None:
