@@ -67,15 +67,29 @@ def single_precision(table: pd.DataFrame) -> pd.DataFrame:
 )  # fmt: skip
 def vary(context: RunContext, *, pairs: int | None, splits: int, trainings: int, **size: Any) -> Recording:
     """Compare the methods again, on other splits and trainings."""
-    planned = variation.runs(splits, trainings)
+    return _repeat(context, variation.runs(splits, trainings), outcome.SAMPLES, n_pairs=pairs, **size)
+
+
+@record(
+    "cern_variation", "Tables 2 to 4 with networks trained from other seeds on genuine events",
+    ("areas", "runs", "pairs"), source="real", **{**EVENTS, "pairs": 200}, samples=512,
+    trainings=variation.EVENT_TRAININGS,
+)  # fmt: skip
+def vary_events(context: RunContext, *, pairs: int | None, samples: int, trainings: int, **size: Any) -> Recording:
+    """Compare the methods with networks trained from other seeds."""
+    return _repeat(context, variation.event_runs(trainings=trainings), samples, n_pairs=pairs, **size)
+
+
+def _repeat(context: RunContext, planned: list[variation.Run], samples: int, **size: Any) -> Recording:
+    """Carry out the planned runs one after the other."""
     tables, ends, facts = [], [], []
     about: dict[str, Any] = {}
     for run in planned:
-        experiment = run.prepare(n_pairs=pairs, **size)
+        experiment = run.prepare(**size)
         about = about or experiment.facts
-        tables.append(run.table(experiment, context.folder / run.label, context.scheduler))
+        tables.append(run.table(experiment, context.folder / run.label, context.scheduler, samples))
         ends.append(run.ends(experiment))
-        facts.append(run.facts(experiment))
+        facts.append(run.facts(experiment, samples))
         context.log(f"{run.label}: R² {experiment.r2:.3f}, {len(facts)} of {len(planned)} runs")
     runs = pd.DataFrame(facts)
     areas = single_precision(pd.concat(tables, ignore_index=True)).drop(columns=["auc", "abc"])

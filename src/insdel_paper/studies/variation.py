@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,57 +15,70 @@ from insdel.comparison import PAPER_METHODS, compare
 from insdel.curves import MODES
 from insdel.errors import UserError
 from insdel.stats import summary
-from insdel_paper.studies.experiments import Experiment, prepare
+from insdel_paper.studies.experiments import POLICIES, Experiment, prepare
+from insdel_paper.studies.outcome import SAMPLES, ends_table
 
-SPLITS, TRAININGS = 6, 4
+SPLITS, TRAININGS = 6, 4  # of houses
+EVENT_TRAININGS = 5
 METHODS = PAPER_METHODS
-SAMPLES = 120_000  # as many as the paper draws; exact for up to 16 differing features, a few pairs have more than 20
+SEEDS = 1000  # trainings of one split that get seeds of their own
 RUN = ["duplicates", "split", "training"]
 DIFFERENCE = "kernel_shap − integrated_gradients"
 
 
 @dataclass(frozen=True)
 class Run:
-    """One split and one training of the Bangalore experiment; duplicate rows "kept" or "dropped"."""
+    """One split and one training of an experiment; each run draws random orders and samples of its own.
+
+    duplicates : houses: duplicate rows "kept" or "dropped"
+    policy : events: how pairs are formed; empty for houses
+    """
 
     split: int
     training: int
     duplicates: str = "kept"
+    policy: str = ""
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """What tells this run from others, as columns of its tables."""
+        first = {"policy": self.policy} if self.policy else {"duplicates": self.duplicates}
+        return {**first, "split": self.split, "training": self.training}
 
     @property
     def label(self) -> str:
         """A name for files."""
-        return f"{self.duplicates}_split{self.split}_training{self.training}"
+        return "{}_split{}_training{}".format(*self.key.values())
 
     def prepare(self, source: str = "real", **changes: Any) -> Experiment:
         """Split the data, fit the network and pick the pairs of this run; changes are for `experiments.prepare`."""
-        seeds: dict[str, Any] = {"split_seed": self.split, "train_seed": self.training}
-        return prepare("bangalore", source=source, drop_duplicates=self.duplicates == "dropped", **seeds, **changes)
+        seeds: dict[str, Any] = {"split_seed": self.split, "train_seed": self.training, "source": source, **changes}
+        if self.policy:
+            return prepare("cern", policy=self.policy, pair_seed=self.split, **seeds)
+        return prepare("bangalore", drop_duplicates=self.duplicates == "dropped", **seeds)
 
-    def table(self, experiment: Experiment, checkpoint: Path | None = None, scheduler: Any = None) -> pd.DataFrame:
-        """The rows of `compare` for this run, with the columns duplicates, split and training in front."""
+    def table(
+        self, experiment: Experiment, checkpoint: Path | None = None, scheduler: Any = None, samples: int = SAMPLES
+    ) -> pd.DataFrame:
+        """The rows of `compare` for this run, with its key in front; Kernel SHAP from `samples` where 2ᵈ is more."""
         x, reference = experiment.pairs.x, experiment.pairs.reference
-        options = {**experiment.options, "kernel_shap": {"samples": SAMPLES}}
+        options = {**experiment.options, "kernel_shap": {"samples": samples}}
         choice: dict[str, Any] = {"options": options, "checkpoint": checkpoint, "scheduler": scheduler}
-        rows = compare(experiment.model, x, reference, METHODS, score=False, **choice).table
-        rows.insert(0, "duplicates", self.duplicates)
-        rows.insert(1, "split", self.split)
-        rows.insert(2, "training", self.training)
-        return rows
+        seed = SEEDS * self.split + self.training
+        return self._named(compare(experiment.model, x, reference, METHODS, score=False, seed=seed, **choice).table)
 
     def ends(self, experiment: Experiment) -> pd.DataFrame:
-        """Who is paired with whom in this run: duplicates, split, training, pair, row, reference_row."""
-        pairs = experiment.pairs
-        known = {"duplicates": self.duplicates, "split": self.split, "training": self.training}
-        ends = {"pair": np.arange(len(pairs)), "row": pairs.index, "reference_row": pairs.reference_index}
-        return pd.DataFrame({**known, **ends})
+        """Who is paired with whom in this run: its key, pair, row, reference_row."""
+        return self._named(ends_table(experiment.pairs))
 
-    def facts(self, experiment: Experiment) -> dict[str, Any]:
+    def facts(self, experiment: Experiment, samples: int = SAMPLES) -> dict[str, Any]:
         """How well the network of this run predicts, in how many features its pairs differ, and what they cost."""
-        known = {"duplicates": self.duplicates, "split": self.split, "training": self.training}
         differing = experiment.pairs.differing
-        evaluations = int((2.0**differing).sum())
-        return {**known, "r2": experiment.r2, "differing": float(differing.mean()), "evaluations": evaluations}
+        evaluations = int(np.minimum(2.0**differing, samples).sum())
+        return {**self.key, "r2": experiment.r2, "differing": float(differing.mean()), "evaluations": evaluations}
+
+    def _named(self, table: pd.DataFrame) -> pd.DataFrame:
+        return pd.DataFrame({**self.key, **table}, index=table.index)
 
 
 def runs(splits: int = SPLITS, trainings: int = TRAININGS) -> list[Run]:
@@ -73,6 +86,11 @@ def runs(splits: int = SPLITS, trainings: int = TRAININGS) -> list[Run]:
     remaining = [Run(split, training) for split in range(splits) for training in range(trainings)]
     half = max(1, trainings // 2)
     return remaining + [Run(split, training, "dropped") for split in range(splits) for training in range(half)]
+
+
+def event_runs(policies: Sequence[str] = POLICIES, trainings: int = EVENT_TRAININGS) -> list[Run]:
+    """Trainings of the events' network, each on a split of its own and compared under every policy."""
+    return [Run(seed, seed, policy=policy) for seed in range(trainings) for policy in policies]
 
 
 def run_means(
