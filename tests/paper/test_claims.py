@@ -99,8 +99,8 @@ def test_sentences_lead_to_claims() -> None:
 
 
 def test_no_statement_about_theory_is_refuted(findings: dict[str, Finding]) -> None:
-    assert {findings[claim.id].verdict for claim in theory.CLAIMS} == {HOLDS, PART}
-    assert all("erratum" in findings[c.id].because for c in theory.CLAIMS if findings[c.id].verdict == PART)
+    assert {findings[name].verdict for name in theory.RULES} == {HOLDS, PART}
+    assert all("erratum" in findings[name].because for name in theory.RULES if findings[name].verdict == PART)
 
 
 def test_a_wrong_check_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +145,7 @@ def test_numbers_of_a_run_are_those_of_plain_formulas(folder: Path) -> None:
     rng = np.random.default_rng(1)
     a, b = rng.normal(3, 1, 40), rng.normal(2, 1, 40)
     fake("cern_average", folder, {(KS, I): a, (IG, I): b}, [(k, -1) for k in range(40)])
-    run = Run("cern_average", tables.printed("cern", "average"))
+    run = Run("cern_average", tables.printed("cern", "average"), "average")
     assert run.mean((KS, I)) == pytest.approx((a.mean(), a.std(ddof=1) / np.sqrt(40)))
     assert run.difference((KS, I), (IG, I)) == pytest.approx(((a - b).mean(), (a - b).std(ddof=1) / np.sqrt(40)))
     value, se = run.ratio((KS, I), (IG, I))
@@ -182,9 +182,9 @@ def test_a_planted_order_of_methods_is_found_and_its_opposite_refused(folder: Pa
 
 
 def test_missing_records_name_their_command(folder: Path) -> None:
-    for claim in (*cern.CLAIMS, *roar.CLAIMS, *houses.CLAIMS):
-        found = claim.finding()
-        assert found.verdict == CANNOT and "To make it: `" in found.because, claim.id
+    for name in (*cern.RULES, *cern.RECORDED, *roar.RULES, *houses.RULES, *houses.TABLE):
+        found = BY_ID[name].finding()
+        assert found.verdict == CANNOT and "To make it: `" in found.because, name
     with pytest.raises(MissingRecordError, match="insdel record cern_genuine_average"):
         records.load("cern_genuine_average", "charges")
     with pytest.raises(ValueError, match="no command is known"):
@@ -204,7 +204,7 @@ def test_bends_of_planted_losses(folder: Path) -> None:
         results.save(name, {"losses": pd.DataFrame(rows)}, {}, into=folder)
     assert roar.bends("roar_cern_genuine", KS).mean() == pytest.approx(0, abs=0.01)
     assert roar.bends("roar_cern_genuine", IG).mean() == pytest.approx(0.25, abs=0.01)
-    verdicts = {claim.id: claim.finding().verdict for claim in roar.CLAIMS}
+    verdicts = {name: BY_ID[name].finding().verdict for name in roar.RULES}
     assert verdicts["roar-straight"] == PART and verdicts["roar-ig-houses"] == HOLDS
     assert verdicts["roar-redundancy"] == CANNOT and verdicts["roar-comparable"] == NOT
 

@@ -12,7 +12,6 @@ from insdel_paper.claims.verdict import (
     LIMITS,
     NOT,
     PART,
-    REGISTRY,
     UNDECIDED,
     VERDICTS,
     WORDS,
@@ -23,8 +22,6 @@ from insdel_paper.claims.verdict import (
     above,
     around,
     below,
-    claim,
-    claims_in,
     combine,
     differs,
     equal,
@@ -195,14 +192,3 @@ def test_the_papers_own_numbers_fulfil_its_other_words():
 def test_a_table_holds_in_part_if_half_of_its_numbers_agree(agree: int, verdict: str) -> None:
     figures = [repeats("a", 0.0 if k < agree else 9.0, 1.0, 0.0, 1.0, 4.0) for k in range(4)]
     assert judge([*figures, Figure("only shown", 1.0)]).verdict == verdict
-
-
-def test_a_decorated_check_is_a_claim_and_still_a_function() -> None:
-    @claim("noon", "section 0", "It is noon", "walk")
-    def noon() -> Finding:
-        return Finding(HOLDS, "The sun says so.")
-
-    made = REGISTRY.pop()
-    assert noon().because == "The sun says so." and made.finding() == noon()
-    assert (made.id, made.where, made.statement, made.chapter) == ("noon", "section 0", "It is noon", "walk")
-    assert [known.id for known in claims_in("insdel_paper.claims.roar")][:2] == ["roar-straight", "roar-signed"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from insdel_book.pages.claims import fill
-from insdel_paper.claims.slips import OPEN, SLIPS, TYPOGRAPHIC, Slip
+from insdel_paper.claims.slips import SLIPS, TYPOGRAPHIC, Slip, open_questions
 
 STATES = {True: "✓ confirmed", False: "✗ refuted: the printed version holds", None: "– cannot be checked here"}
 
@@ -32,7 +32,7 @@ def _entry(slip: Slip) -> str:
 
 def questions() -> str:
     """What cannot be settled from the paper alone."""
-    return "\n".join(f"- **{where}.** {text}" for where, text in OPEN.items())
+    return "\n".join(f"- **{where}.** {text}" for where, text in open_questions().items())
 
 
 def brief() -> str:

@@ -1,25 +1,15 @@
 """The claims of the paper: place, statement, and a check that derives the verdict from sympy or from `results/`.
 
-`insdel claims` prints them. `stated.json` holds the verdicts that the book states, `numbers.json` the
-numbers behind them; a test derives every one anew.
+`claims.yml` holds the statements; `RULES` of each module says how one is checked. `insdel claims` prints the findings,
+`check` judges a run of your own. `stated.json` holds the verdicts that the book states, `numbers.json` the numbers
+behind them; a test derives every one anew.
 """
 
 from __future__ import annotations
 
-from insdel_paper.claims import bangalore, cern, cost, data, images, overall, roar, theory
+from insdel_paper.claims.catalogue import CLAIMS, FINDINGS, check
 from insdel_paper.claims.stated import derive, disagreements, state, stated
-from insdel_paper.claims.verdict import CANNOT, FINDINGS, HOLDS, NOT, PART, UNDECIDED, VERDICTS, Claim, Figure, Finding
-
-CLAIMS: list[Claim] = [
-    *overall.CLAIMS,
-    *theory.CLAIMS,
-    *data.CLAIMS,
-    *bangalore.CLAIMS,
-    *cern.CLAIMS,
-    *images.CLAIMS,
-    *roar.CLAIMS,
-    *cost.CLAIMS,
-]
+from insdel_paper.claims.verdict import CANNOT, HOLDS, NOT, PART, UNDECIDED, VERDICTS, Claim, Figure, Finding
 
 
 def all_claims() -> list[Claim]:
@@ -40,6 +30,7 @@ __all__ = [
     "Figure",
     "Finding",
     "all_claims",
+    "check",
     "derive",
     "disagreements",
     "state",

@@ -10,7 +10,7 @@ import pandas as pd
 import insdel_paper as paper
 from insdel import stats
 from insdel_paper.claims import records
-from insdel_paper.claims.verdict import LIMITS, Figure, Finding, above, claim, claims_in, judge, own_finding
+from insdel_paper.claims.verdict import LIMITS, Figure, Finding, Rule, above, judge
 
 
 def seconds(task: str, who: str) -> float:
@@ -37,7 +37,6 @@ def _beside(table: pd.DataFrame, mode: str, ig: pd.Series) -> Figure:
     return above(f"{mode}: IG's mean ABC / n minus that of Kernel SHAP at the same price (GeV)", gap, se)
 
 
-@claim("cost-ig-faster", "abstract; section 7", "IG is much faster than Kernel SHAP (16 features that differ)", "spend")
 def faster() -> Finding:
     """Time of exact Kernel SHAP over that of IG with 500 steps, per pair of CERN events."""
     ig = seconds("IG, 500 steps", "insdel")
@@ -48,7 +47,6 @@ def faster() -> Finding:
     return judge(figures, "Timed side by side, 16 features that differ.", ["bench"])
 
 
-@claim("cost-ig-faster-houses", "sections 1 and 5.1", "IG is much faster than Kernel SHAP on the houses", "spend")
 def houses_faster() -> Finding:
     """Evaluations per pair of houses: the paper's samples, the exact values, IG's gradients."""
     pairs = records.table("bangalore", "pairs")
@@ -69,11 +67,6 @@ def houses_faster() -> Finding:
     return judge(figures, because, ["bangalore"])
 
 
-@claim(
-    "cost-exponential", "section 1",
-    "The cost of exact Kernel SHAP grows exponentially with the number of variables",
-    "spend",
-)
 def exponential() -> Finding:
     """Doublings of the time per further feature, fitted to 8 to 20 features."""
     result = lattice_growth()
@@ -84,7 +77,6 @@ def exponential() -> Finding:
     return judge(figures, "One lattice of the CERN network.", ["bench"])
 
 
-@claim("cost-sampling", "section 1", "Kernel SHAP can be approximated by sampling", "spend")
 def sampling() -> Finding:
     """Sampled Kernel SHAP at a tenth of the evaluations falls short of the exact ABC by at most 2 %."""
     table = records.table("cost")
@@ -100,7 +92,6 @@ def sampling() -> Finding:
     return judge(figures, because, ["cost"])
 
 
-@own_finding("cost-same-price", "Which is ahead at the same price, IG or sampled Kernel SHAP?", "spend")
 def same_price() -> Finding:
     """IG against Kernel SHAP that may spend no more than IG does."""
     table = records.table("cost")
@@ -116,7 +107,6 @@ def same_price() -> Finding:
     return judge(figures, because, ["cost"])
 
 
-@claim("cost-roar", "sections 2 and 6", "ROAR is significantly more expensive, as it retrains", "roar")
 def roar_cost() -> Finding:
     """Recorded wall time of ROAR with two methods over that of both tests with all methods, on the houses."""
     times = {name: float(records.about(name)["seconds"]) for name in ("roar_bangalore", "bangalore")}
@@ -128,4 +118,11 @@ def roar_cost() -> Finding:
     return judge(figures, because, times)
 
 
-CLAIMS = claims_in(__name__)
+RULES: dict[str, Rule] = {
+    "cost-ig-faster": faster,
+    "cost-ig-faster-houses": houses_faster,
+    "cost-exponential": exponential,
+    "cost-sampling": sampling,
+    "cost-roar": roar_cost,
+}
+OWN: dict[str, Rule] = {"cost-same-price": same_price}  # a question of this book

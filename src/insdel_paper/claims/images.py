@@ -6,7 +6,7 @@ import pandas as pd
 
 import insdel_paper as paper
 from insdel_paper.claims import records
-from insdel_paper.claims.verdict import LIMITS, Figure, Finding, above, below, claim, claims_in, equal, judge
+from insdel_paper.claims.verdict import LIMITS, Figure, Finding, Rule, above, below, equal, judge
 from insdel_paper.studies.images import albatrosses, exchange, tables
 from insdel_paper.studies.images.network import EfficientNet
 
@@ -35,19 +35,12 @@ def areas() -> pd.DataFrame:
     return of_nearest().pivot_table(index="reference", columns="mode", values="auc")
 
 
-@claim("image-confident", "section 1, Figure 1", "The image is confidently classified as an albatross", "images")
 def confident() -> Finding:
     """The photo is confidently called an albatross."""
     start = float(of_nearest()["start"].iloc[0])
     return judge([above("probability of albatross", start, None, LIMITS["confident"])], OURS, [RECORD])
 
 
-@claim(
-    "image-forgets", "section 1",
-    "A deletion AUC of 0.27 means that about 27 % of the pixels have to be deleted before "
-    "the network completely forgets the albatross",
-    "images",
-)
 def forgets_at() -> Finding:
     """The deletion AUC is the share of pixels that have to go: the curve must be a step."""
     curves = of_nearest("curves")
@@ -63,11 +56,6 @@ def forgets_at() -> Finding:
     return judge(figures, because, [RECORD])
 
 
-@claim(
-    "image-face", "section 1, Figure 1",
-    "Pixels in the bird's face, the eye and the beak, are rated most important",
-    "images",
-)
 def face() -> Finding:
     """The most salient pixels of the nearest photos, and boxes drawn by hand around face and bird."""
     marked = records.table(RECORD, "faces")
@@ -83,11 +71,6 @@ def face() -> Finding:
     return judge(figures, because, [RECORD])
 
 
-@claim(
-    "image-reference", "appendix A.1, Table 5",
-    "The reference image has a very significant effect on the AUCs",
-    "images",
-)
 def reference_matters() -> Finding:
     """The largest AUC over four references, over the smallest."""
     ours, printed = areas(), paper.table("albatross").set_index("reference")
@@ -104,7 +87,6 @@ def reference_matters() -> Finding:
     return judge(figures, OURS, [RECORD])
 
 
-@claim("image-blurred", "Table 5", "The blurred reference gives the largest AUCs", "images")
 def blurred_largest() -> Finding:
     """The blurred reference has the largest AUC in both tests."""
     ours, printed = areas(), paper.table("albatross").set_index("reference")
@@ -117,7 +99,6 @@ def blurred_largest() -> Finding:
     return judge(figures, OURS, [RECORD])
 
 
-@claim("image-table", "Table 5", "The AUCs of Table 5, number by number", "images")
 def numbers() -> Finding:
     """The printed AUCs against those of all albatrosses, by the rule of `exchange`, which was fixed beforehand."""
     found = exchange.verdict(records.table(PHOTOS))
@@ -147,11 +128,6 @@ SAID = {
 }
 
 
-@claim(
-    "image-layer", "appendix A.1",
-    "The first layer has 32 blocks with a grid of 112 × 112 windows of 3 × 3 pixels",
-    "images",
-)
 def first_layer() -> Finding:
     """The first convolution of B0: 32 maps of 112 × 112, from windows of 3 × 3."""
     network = EfficientNet()
@@ -165,4 +141,12 @@ def first_layer() -> Finding:
     return judge(figures, "From the network's definition.", ("insdel_paper.studies.images.network",))
 
 
-CLAIMS = claims_in(__name__)
+RULES: dict[str, Rule] = {
+    "image-confident": confident,
+    "image-forgets": forgets_at,
+    "image-face": face,
+    "image-reference": reference_matters,
+    "image-blurred": blurred_largest,
+    "image-table": numbers,
+    "image-layer": first_layer,
+}

@@ -11,9 +11,8 @@ from insdel_paper.claims.verdict import (
     Figure,
     Finding,
     MissingRecordError,
+    Rule,
     above,
-    claim,
-    claims_in,
     differs,
     judge,
 )
@@ -24,7 +23,7 @@ BY_RUNS = "On the houses the mean over the recorded splits and trainings decides
 def everywhere() -> list[Run]:
     """All recorded comparisons; an error about the houses if none is there."""
     result: list[Run] = []
-    for get in (lambda: [bangalore.run()], *(lambda p=policy: cern.runs(p) for policy in cern.ALL)):
+    for get in (lambda: [bangalore.recorded()], *(lambda p=policy: cern.recorded(p) for policy in cern.ALL)):
         try:
             result += get()
         except MissingRecordError as error:
@@ -48,18 +47,13 @@ def reaches(one: Run, a: Side, b: Side, text: str, word: str) -> Figure:
 
 
 def _sum(one: Run) -> Figure:
-    total = {method: one.columns[method, I] + one.columns[method, D] for method in (KS, IG)}
+    total = {method: one[method, I] + one[method, D] for method in (KS, IG)}
     value, se = stats.ratio(total[IG], total[KS], one.ends)
     printed = [sum(one.paper((method, mode)) or 0.0 for mode in MODES) for method in (IG, KS)]
     return above(f"share of KS that IG reaches, insertion + deletion ({named(one)})", value, se, 1 - LIMITS["close"],
                  paper=printed[0] / printed[1])  # fmt: skip
 
 
-@claim(
-    "overall-ks-best", "abstract; section 7",
-    "Kernel SHAP has the best overall performance in both datasets",
-    "cern",
-)
 def kernel_shap_best() -> Finding:
     """In every experiment and test KS has the largest mean of all methods, or ties with the one that has."""
     used, figures = everywhere(), []
@@ -71,7 +65,6 @@ def kernel_shap_best() -> Finding:
     return judge(figures, f"Best, or in a tie with the best. {BY_RUNS}", [one.name for one in used])
 
 
-@claim("overall-ig-nearly", "abstract; section 7", "IG is nearly as good as Kernel SHAP", "cern")
 def ig_nearly() -> Finding:
     """In every experiment and test IG is close to KS."""
     used = everywhere()
@@ -80,18 +73,12 @@ def ig_nearly() -> Finding:
     return judge(figures, BY_RUNS, [one.name for one in used])
 
 
-@claim(
-    "overall-ig-sum", "section 7",
-    "IG closely matches KS for insertion and deletion, so it also matches their sum",
-    "cern",
-)
 def ig_matches_sum() -> Finding:
     """IG is close to KS in the sum of both tests."""
     used = everywhere()
     return judge([_sum(one) for one in used], "", [one.name for one in used])
 
 
-@claim("overall-tests-differ", "section 7", "Insertion and deletion can differ", "cern")
 def tests_differ() -> Finding:
     """Insertion and deletion give KS different means."""
     used, figures = everywhere(), []
@@ -104,17 +91,12 @@ def tests_differ() -> Finding:
     return judge(figures, because, [one.name for one in used])
 
 
-@claim(
-    "overall-not-monotone", "section 1",
-    "In regression the way from $x$ to $x'$ can be much less monotone",
-    "bangalore",
-)
 def not_monotone() -> Finding:
     """Share of pairs in which one of Kernel SHAP's two walks leaves the range between its ends.
 
     A walk that stays between f(x) and f(x′) has an ABC / n of at most (n − 1) / 2n times their distance.
     """
-    one, n = bangalore.run(), paper.size("Bangalore: features")
+    one, n = bangalore.recorded(), paper.size("Bangalore: features")
     ends = one.pairs.set_index("pair").loc[one.columns.index]
     most = (n - 1) / (2 * n) * (ends["f_reference"] - ends["f_x"]).abs()
     outside = (one.columns[[(KS, mode) for mode in MODES]].max(axis=1) > most).astype(float)
@@ -123,4 +105,10 @@ def not_monotone() -> Finding:
     return judge([above(text, *one.average(outside), LIMITS["most"])], because, ["bangalore"])
 
 
-CLAIMS = claims_in(__name__)
+RULES: dict[str, Rule] = {
+    "overall-ks-best": kernel_shap_best,
+    "overall-ig-nearly": ig_nearly,
+    "overall-ig-sum": ig_matches_sum,
+    "overall-tests-differ": tests_differ,
+    "overall-not-monotone": not_monotone,
+}

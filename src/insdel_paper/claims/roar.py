@@ -8,7 +8,7 @@ import pandas as pd
 
 from insdel import stats
 from insdel_paper.claims import records
-from insdel_paper.claims.verdict import CANNOT, LIMITS, Figure, Finding, above, below, claim, claims_in, judge, within
+from insdel_paper.claims.verdict import CANNOT, LIMITS, Figure, Finding, Rule, above, below, judge, within
 from insdel_paper.studies.roar.tables import bend, is_noise
 
 KS, IG, RANDOM = "kernel_shap", "integrated_gradients", "random"
@@ -77,31 +77,6 @@ def unable(record: str, data: str) -> list[Figure]:
     return [below(text.format(SHORT[r], data), value, se, df=df) for r, (value, se, df) in gaps.items()]
 
 
-@claim("roar-straight", "section 6, Figure 13", "The ROAR curves are very nearly straight lines", "roar")
-def roar_straight() -> Finding:
-    return each(straight)
-
-
-@claim("roar-signed", "section 6", "The signed ordering is nearly as good as the absolute one", "roar")
-def roar_signed() -> Finding:
-    return each(signed_nearly)
-
-
-@claim(
-    "roar-expected", "section 6",
-    "Sorting by absolute values should give a better score than by signed ones",
-    "roar",
-)
-def roar_expected() -> Finding:
-    return each(signed_beaten)
-
-
-@claim("roar-comparable", "section 6", "KS and IG are comparable", "roar")
-def roar_comparable() -> Finding:
-    return each(comparable)
-
-
-@claim("roar-ig-houses", "section 6", "On the houses IG by absolute value comes out superior to KS", "roar")
 def ig_superior() -> Finding:
     """IG by absolute value ahead of KS on the houses."""
     name = records.there("roar_bangalore")[0]
@@ -109,20 +84,6 @@ def ig_superior() -> Finding:
     return judge([above("bend of IG minus bend of KS (houses)", value, se, df=df)], "", [name])
 
 
-@claim(
-    "roar-unable", "section 6",
-    "It could be that neither KS nor IG identifies important predictors for this task",
-    "roar",
-)
-def roar_unable() -> Finding:
-    return each(unable)
-
-
-@claim(
-    "roar-redundancy", "section 6",
-    "It could be that most predictors can be replaced by a combination of others",
-    "roar",
-)
 def redundancy() -> Finding:
     """Without redundant columns the curves bend more; with every column twice they bend less."""
     steps = {
@@ -138,4 +99,12 @@ def redundancy() -> Finding:
     return judge(figures, "", names)
 
 
-CLAIMS = claims_in(__name__)
+RULES: dict[str, Rule] = {
+    "roar-straight": lambda: each(straight),
+    "roar-signed": lambda: each(signed_nearly),
+    "roar-expected": lambda: each(signed_beaten),
+    "roar-comparable": lambda: each(comparable),
+    "roar-ig-houses": ig_superior,
+    "roar-unable": lambda: each(unable),
+    "roar-redundancy": redundancy,
+}

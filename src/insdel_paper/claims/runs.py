@@ -1,8 +1,8 @@
-"""Numbers of one recorded comparison, with standard errors: means, paired differences, ratios, correlations."""
+"""Numbers of one comparison, with standard errors: means, paired differences, ratios, correlations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from insdel import stats
 from insdel.stats import Ends, Number
 from insdel_paper import results
 from insdel_paper.claims import records
-from insdel_paper.claims.verdict import LIMITS, Figure, above, below, within
+from insdel_paper.claims.verdict import LIMITS, Figure, MissingRunError, above, below, within
 from insdel_paper.studies import tables, variation
 
 Side = tuple[str, str]  # method and mode
@@ -23,6 +23,7 @@ KS, IG, DL, VG, IXG, LIME, RANDOM = paper.SIX
 I, D = MODES = ("insertion", "deletion")  # noqa: E741
 SHORT = {KS: "KS", IG: "IG", DL: "DeepLIFT", VG: "Vanilla Grad", IXG: "Input × Gradient", LIME: "LIME",
     RANDOM: "random"}
+WORDS = {"counterfactual": "counterfactual", "one_to_one": "one-to-one", "average": "average"}
 
 
 def label(what: Side) -> str:
@@ -31,26 +32,49 @@ def label(what: Side) -> str:
 
 
 class Run:
-    """One recorded comparison.
+    """One comparison, recorded or of now.
 
-    name : of the record
+    name : of the record; "this run" for one of now
     printed : rows of the paper's table for the same experiment and policy
-    kind : which data, in a word or two, for labels
+    policy, data : of events: who is paired with whom, and in a word which events, for labels
+    tables : name → table, as a record has them: areas, pairs, curves, charges; None: those of the record
     """
 
-    def __init__(self, name: str, printed: pd.DataFrame, kind: str = "") -> None:
-        self.name, self.kind = name, kind
+    def __init__(
+        self,
+        name: str,
+        printed: pd.DataFrame,
+        policy: str = "",
+        data: str = "",
+        tables: Mapping[str, pd.DataFrame] | None = None,
+    ) -> None:
+        self.name, self.policy, self.data, self.tables = name, policy, data, tables
         self.printed = printed.set_index(["method", "mode"])[["mean", "se"]]
+
+    @property
+    def kind(self) -> str:
+        """Policy and data, for labels; empty for houses."""
+        return f"{WORDS[self.policy]}, {self.data}" if self.policy else ""
+
+    def table(self, part: str = "areas") -> pd.DataFrame:
+        """A table of the run."""
+        return records.table(self.name, part) if self.tables is None else self.tables[part]
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
         """Per pair: rows, number of differing features, f(x), f(x′)."""
-        return records.table(self.name, "pairs")
+        return self.table("pairs")
 
     @cached_property
     def columns(self) -> pd.DataFrame:
         """ABC per feature: one row per pair, one column per (method, mode)."""
-        return tables.wide(records.table(self.name)).astype(float)
+        return tables.wide(self.table()).astype(float)
+
+    def __getitem__(self, what: Side) -> pd.Series:
+        """ABC per feature of a method in a test, (pairs,)."""
+        if what not in self.columns:
+            raise MissingRunError(f"{SHORT.get(what[0], what[0])} was not run")
+        return self.columns[what]
 
     @cached_property
     def ends(self) -> Ends:
@@ -63,19 +87,19 @@ class Run:
 
     def mean(self, what: Side) -> Number:
         """Mean ABC / n of a method."""
-        return self.average(self.columns[what])
+        return self.average(self[what])
 
     def difference(self, a: Side, b: Side) -> Number:
         """Mean of the paired difference a − b."""
-        return self.average(self.columns[a] - self.columns[b])
+        return self.average(self[a] - self[b])
 
     def ratio(self, a: Side, b: Side) -> Number:
         """Mean of a over mean of b; its standard error by the delta method, paired."""
-        return stats.ratio(self.columns[a], self.columns[b], self.ends)
+        return stats.ratio(self[a], self[b], self.ends)
 
     def correlation(self, a: Side, b: Side) -> Number:
         """Correlation over the pairs; its standard error by the jackknife over points."""
-        return stats.correlation(self.columns[a], self.columns[b], self.ends)
+        return stats.correlation(self[a], self[b], self.ends)
 
     def bootstrapped(self, values: Any, statistic: Callable[[np.ndarray], float]) -> Number:
         """A statistic of (pairs,) or (pairs, k) values, and its bootstrap standard error over points."""
@@ -135,12 +159,14 @@ def alike(run: Run, a: Side, b: Side, limit: float = LIMITS["point by point"]) -
     return above(run.tell(f"correlation of {label(a)} with {label(b)}"), *run.correlation(a, b), limit)
 
 
-def survives(text: str, holds: Callable[[Any], bool]) -> list[Figure]:
-    """In which share of the recorded splits and trainings a statement about the means is true; [] if none is recorded.
+def survives(run: Run, text: str, holds: Callable[[Any], bool]) -> list[Figure]:
+    """In which share of the recorded splits and trainings a statement about the means is true.
+
+    [] if none is recorded, and for a run of now, which is judged by itself.
 
     holds : from {(mode, method): mean} to true or false. The standard error is that over the splits.
     """
-    if not results.exists("bangalore_variation"):
+    if run.tables is not None or not results.exists("bangalore_variation"):
         return []
     true = pd.Series({key: holds(means) for key, means in _means(results.folder()).items()}, dtype=float)
     shares = true.groupby(level=0).mean()

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
+import yaml
 
 import insdel_paper as paper
 from insdel import order, stats
 from insdel_paper.claims import bangalore, cern, data, records
+from insdel_paper.claims.catalogue import BY_ID
 from insdel_paper.claims.runs import IG, KS, MODES, Run
 from insdel_paper.claims.theory import slip_of
 from insdel_paper.claims.verdict import CANNOT, HOLDS, LEVEL, Finding, MissingRecordError
@@ -117,12 +120,13 @@ def caption_direction() -> Shown:
 
 def shared_points() -> Shown:
     """Factors by which printed errors are too small, from our pairs, and which printed differences survive them."""
-    used = {"Table 1": [bangalore.run()], "Table 2": cern.runs(cern.CF), "Table 3, one-to-one": cern.runs(cern.OTO)}
+    events = {"Table 2": cern.recorded(cern.CF), "Table 3, one-to-one": cern.recorded(cern.OTO)}
+    used = {"Table 1": [bangalore.recorded()], **events}
     factors, lines = [], []
     for name, runs in used.items():
         for mode in MODES:
-            means = [bangalore.enlarged(one, one.columns[KS, mode]) for one in runs]
-            gaps = [bangalore.enlarged(one, one.columns[KS, mode] - one.columns[IG, mode]) for one in runs]
+            means = [bangalore.enlarged(one, one[KS, mode]) for one in runs]
+            gaps = [bangalore.enlarged(one, one[KS, mode] - one[IG, mode]) for one in runs]
             factors += means
             lines.append([f"{name}, {mode}", _range(means), _range(gaps), *_survives(runs[0], mode, max(gaps))])
     header = ["", "KS, mean", "KS − IG", "printed KS − IG", "in its error", "in the corrected error", "beyond 2"]
@@ -184,81 +188,6 @@ def baselines_shift() -> float:
     return float(np.sqrt(((many - few).dropna() ** 2).mean()))
 
 
-ROWS: list[tuple[int, str, str, str, str, Callable[[], Shown]]] = [
-    (1, "section 5.1", "1,591 complete data points", "1,951",
-     "Two digits swapped. 391 held-out points, a fifth, fit 1,951 only.",
-     partial(by_claim, "houses-complete", data.complete_rows)),
-    (2, "Tables 1 to 3", "“ABC”, which eq. 2 defines as a sum over the walk", "ABC / n, per feature",
-     "No comparison changes. “Over 150 GeV” in the text is per feature, too.",
-     partial(by_claim, "tables-unit", bangalore.sum_or_mean)),
-    (3, "section 4", r"$\int_0^1 \nabla f(x + t(x'-x))\,dt$", r"$(x'-x)\odot\int_0^1 \nabla f(x + t(x'-x))\,dt$",
-     "As printed, the attributions are not complete and give another order. The tables fit the usual definition.",
-     partial(by_sympy, 3)),
-    (4, "section 3.2", "the best order sorts by decreasing $f_j(x_j) - f_j(x'_j)$",
-     "by decreasing $f_j(x'_j) - f_j(x_j)$",
-     "As printed, it is the worst order. The formula right above it is right.", partial(by_sympy, 4)),
-    (5, "section 3.3", r"an interaction's contribution to ABC has the opposite sign, “because $|u|-1<0$ for $|u|\ge2$”",
-     r"its contribution to $E(\mathrm{ABC})$ has, because $1-|u|<0$",
-     "The formula is right. In the ABC of one order an interaction can have either sign.", partial(by_sympy, 5)),
-    (6, "section 3.4", r"$3\Delta_1+2\Delta_2+\Delta_1+\dots$", r"$3\Delta_1+2\Delta_2+\Delta_3+\dots$",
-     "The value $14+2A$ is right.", partial(by_sympy, 6)),
-    (7, "appendix B", r"$e_u = \mathbf 0_u{:}\mathbf 1_{-u}$, $g(e_u) = f(x_u{:}x'_{-u})$ in one place",
-     r"$e_u = \mathbf 1_u{:}\mathbf 0_{-u}$, $g(e_u) = f(x'_u{:}x_{-u})$, as in the theorem",
-     "Mixed, the two give the AUC of the way back. The theorem is right.", partial(by_sympy, 7)),
-    (8, "appendix B.2", "second sum to $r+1$", "to $r$", "The conclusion is right.", partial(by_sympy, 8)),
-    (9, "appendix B.2", r"a maximiser has $\beta_{\pi(r+1)}\ge\beta_{\pi(r)}$", r"$\le$",
-     "As printed, it contradicts the sentence before it.", partial(by_sympy, 9)),
-    (11, "appendix B.2", r"$\sigma(\beta_0+\sum_j z_j(x'_j-x_j)\beta_j)$; gradient $h'(z)\beta$; order of $\beta$",
-     r"$\sigma(\beta_0+x^\top\beta+\sum_j z_j\gamma_j)$; gradient $h'(a(z))\gamma$; order of "
-     r"$\gamma_j=(x'_j-x_j)\beta_j$",
-     r"Where an $x'_j - x_j$ is negative, the order of $\beta$ is not the best one.", partial(by_sympy, 11)),
-    (12, "section 5.2", r"$p_t = p_x\cos\varphi$", r"$p_x = p_t\cos\varphi$", "None; the columns are right.",
-     partial(by_claim, "events-phi", data.transverse)),
-    (13, "section 3.3", r"$u\subseteq1{:}d$", r"$u\subseteq1{:}n$", "None.", partial(by_sympy, 13)),
-    (14, "section 2", "ROAR removes information “from the least important columns”", "most important first",
-     "None for section 6.", least_or_most),
-    (15, "section 5.2", "79,931 data points are 80 % of the complete observations",
-     "79,932 (of 99,915 complete rows), or 79,913 (of 99,892 distinct ones)", "One row; none.",
-     one_row),
-    (16, "sections 1, 3; appendix B.2",
-     "IG finds the best order for differentiable increasing functions of additive ones",
-     "… of functions that are linear along the path, such as logistic regression",
-     "For curved additive parts IG may choose another order than the best.", partial(by_sympy, 16)),
-    (17, "section 4, option b", "IG equal Shapley values for functions like $g$, interpolated in the binary features",
-     "interpolated in all features (plus an additive function)",
-     "With continuous features beside the binary ones, interpolating does not give Shapley values.",
-     partial(by_sympy, 17)),
-    (18, "appendix B", r"$g_u(z) = \sum_v (-1)^{|u-v|} g_v(z_v{:}\mathbf 0_{-v})$", r"$g$, not $g_v$, in the sum",
-     "The proof of lemma 1 uses the right formula.", partial(by_sympy, 18)),
-    (19, "appendix B", r"“$\mathbf 0, \mathbf 1$ for vectors of all ones and all zeros, respectively”",
-     "all zeros and all ones", "None.", partial(by_sympy, 19)),
-    (21, "section 3.1", "insertion as replacing “in increasing order of predicted change to $f$”",
-     "in decreasing order",
-     "None: it is about a convention that the paper rejects.", insertion_increasing),
-    (22, "Figure 2, caption", "“changing components of $x'$ to those of $x$”", "of $x$ to those of $x'$",
-     "None for attributions that turn their sign with the direction, as KS and IG do.", caption_direction),
-    (23, "Tables 1 to 3, standard errors", "errors of means over pairs, apparently as if pairs were independent",
-     "errors that count shared points: one house is the reference of many others, one-to-one pairs come twice",
-     "Not a slip but a choice that most work in this field makes. Intervals for a population of houses or events are "
-     "longer by the factors below; under the average policy, where $x'$ is one fixed point, they are not. Differences "
-     "between methods are affected less than means, and those that the paper relies on survive.",
-     shared_points),
-    (24, "Table 5; section 1", "deletion AUC above insertion AUC in all four rows",
-     "perhaps insertion above deletion: the columns exchanged, or the ranking turned round, which gives the same table",
-     "None for the regression results. As printed, the map would rank pixels worse than chance with every reference. "
-     "Were the columns exchanged, the 27 % of section 1 would be 20 %.",
-     exchanged_columns),
-    (25, "section 3; appendix B.2", "the Shapley order is the best for naive Bayes",
-     "for its joint density, and for the posterior of one of two classes",
-     "For one class among three or more, another order can be better. The same is true of a softmax regression.",
-     partial(by_sympy, 25)),
-]  # fmt: skip
-
-BRIEF = {6, 7, 8, 12, 13, 14, 15, 18, 19, 21, 22}  # no number, formula in use or reading depends on these
-WITHDRAWN = {10, 20}  # the printed word of 10 can be defended; 20 is a part of 5
-SLIPS = [Slip(*row, matters=row[0] not in BRIEF) for row in ROWS]
-
-
 def random_sum() -> str:
     """The printed means of random orders in Table 2, whose sum should be zero."""
     rows = paper.table("cern_counterfactual").query("method == 'random'")
@@ -270,53 +199,32 @@ def random_sum() -> str:
     )
 
 
-# where → what is open, and what can be said
-OPEN = {
-    "Table 2, random": random_sum(),
-    "Tables 1 to 3, standard errors": (
-        "The paper does not say how its errors were computed. Their sizes fit errors that take all pairs for "
-        "independent ({ref}`erratum 23 <erratum-23>`)."
-    ),
-    "section 5.2, mass formula": (
-        "A mean residual of 0.6 % is far more than the file's six digits give. Fewer digits, or the neglect of a term, "
-        "would explain it; see {ref}`events-mass <claim-events-mass>`."
-    ),
-    "section 1 and appendix A.1": (
-        "Section 1 describes the saliency map as IG of the pixels, summed over the three colours; appendix A.1 as IG "
-        "of the first layer, summed over windows that contain the pixel. The book follows the appendix."
-    ),
+TEXTS = yaml.safe_load(Path(__file__).with_name("errata.yml").read_text(encoding="utf-8"))
+CHECKS: dict[str, Callable[[], Shown]] = {
+    check.__name__: check
+    for check in (one_row, least_or_most, insertion_increasing, caption_direction, shared_points, exchanged_columns)
 }
 
-TYPOGRAPHIC = (
-    ("section 1", "“used help humans”", "used to help"),
-    ("section 1", "“organized as following”", "as follows"),
-    ("section 1", "“depsite”", "despite"),
-    ("section 1", "“the same ordering that optimizes an area criterion also optimizes a Shapley value”",
-     "is that of the Shapley values"),
-    ("section 2", "“saliency mathods”", "methods"),
-    ("section 2", "“adversarily”", "adversarially"),
-    ("section 3.1", "“the straight line connecting connecting the endpoints”", "one “connecting” too many"),
-    ("section 3.1", r"$(j, f(\tilde x^{(j)})$", "a parenthesis is missing"),
-    ("section 3.3", r"“The next proposition gives $E(\lceil u\rceil)$”", r"$E(\lceil\pi(u)\rceil)$"),
-    ("section 3.3, proof", r"$u\binom{n+1}{|u|+1}$", r"$|u|\binom{n+1}{|u|+1}$"),
-    ("section 3.3", "“Next we work out the expected value of AUC”", "of ABC"),
-    ("section 3.3", "“the decomposition in Appendix B.1”", "in appendix B"),
-    ("section 5", "“our variance importance measures”", "variable importance"),
-    ("section 5.2", r"“the angle between $p_x$ and $p_y$”", r"the angle of the vector $(p_x, p_y)$"),
-    ("section 5.2", "“replacing real pixels in order by average ones”", "features; these data have no pixels"),
-    ("section 5.2", "“has comparatively scores”", "comparatively high scores"),
-    ("Figure 8, caption", "“Deletion test outliers”", "the upper row shows an outlier of the insertion test"),
-    ("Figure 10, caption", "“Each dot correspond to two data that configure a pair”", "corresponds"),
-    ("appendix A.1", "“The model output are distributed”", "is distributed"),
-    ("appendix B", r"$g(z_j{:}c_{-j})$, $g(z_k{:}c_{-k})$", r"$\mathbf 0$ for the anchor, as everywhere else"),
-    ("appendix B, lemma 1", r"“let $f:\{0,1\}^n\to\mathbb R$ have the anchored decomposition $g(z)=\dots$”",
-     "$g$ for $f$"),
-    ("appendix B, lemma 1", r"$g(z_v{:}\mathbf 0_{-v}) - f(z_{v+j}{:}\mathbf 0_{-v-j})$", "$g$ for $f$"),
-    ("appendix B, lemma 1", "“Suppose that $z_j=0$ for $j\\in u$”", "for some $j\\in u$"),
-    ("appendix B, theorem 1", r"“Let $f:x\to\mathbb R$”", r"$f:\mathcal X\to\mathbb R$"),
-    ("appendix B.2", "“$a(x)$ is an additive function on $\\{0,1\\}^n$”", "$a(z)$"),
-    ("appendix B.2", "“and $j=0$ indicating that we choose $x_j$”", "$z_j=0$"),
-    ("appendix B.2", r"$\sum_{j=1}^d z_j(x'_j-x_j)\beta_j$", "to $n$"),
-    ("appendix B.2", "“$h$ is differentiable with $h'>0$”, after leaky ReLU as an example",
-     "leaky ReLU has no derivative at 0; almost everywhere is enough"),
-)  # fmt: skip
+
+def check_of(number: int, name: str) -> Callable[[], Shown]:
+    """The check that a row names."""
+    if name == "sympy":
+        return partial(by_sympy, number)
+    kind, _, claim = name.partition(" ")
+    return partial(by_claim, claim, BY_ID[claim].check) if kind == "claim" else CHECKS[name]
+
+
+SLIPS = [
+    Slip(
+        row["number"], row["where"], row["printed"], row["corrected"], row["consequence"],
+        check_of(row["number"], row["check"]), not row.get("brief"),
+    )
+    for row in TEXTS["slips"]
+]  # fmt: skip
+WITHDRAWN: set[int] = set(TEXTS["withdrawn"])
+TYPOGRAPHIC: list[list[str]] = TEXTS["typographic"]
+
+
+def open_questions() -> dict[str, str]:
+    """Where → what is open, and what can be said."""
+    return {row["where"]: row["text"].replace("{random_sum}", random_sum()) for row in TEXTS["open"]}

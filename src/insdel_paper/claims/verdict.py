@@ -128,6 +128,10 @@ class Finding:
     evidence: tuple[str, ...] = ()
 
 
+class MissingRunError(LookupError):
+    """A claim needs a policy or a method that was not run."""
+
+
 class MissingRecordError(LookupError):
     """A recorded run that a claim needs is not there.
 
@@ -168,6 +172,8 @@ class Claim:
         except MissingRecordError as missing:
             because = f"The recorded run `{missing.record}` is not here. To make it: `{missing.command}`."
             return Finding(CANNOT, because, (), (missing.record,))
+        except MissingRunError as missing:
+            return Finding(CANNOT, f"{missing}.")
 
 
 def level(df: int | None = None) -> float:
@@ -313,36 +319,4 @@ _SINGLE = {
 }
 
 
-REGISTRY: list[Claim] = []
-Check = Callable[[], Finding]
-
-
-def claim(id: str, where: str, says: str, chapter: str) -> Callable[[Check], Check]:
-    """Make a function the check of a claim; it stays what it is.
-
-    Parameters
-    ----------
-    id, where, says, chapter : as for `Claim`: short name, place in the paper, statement, label of the book's chapter
-    """
-    def register(check: Check) -> Check:
-        REGISTRY.append(Claim(id, where, says, chapter, check))
-        return check
-
-    return register
-
-
-FINDINGS: list[Claim] = []
-
-
-def own_finding(id: str, says: str, chapter: str) -> Callable[[Check], Check]:
-    """Make a function the check of a finding of the book, which the paper does not state; it gets no verdict."""
-    def register(check: Check) -> Check:
-        FINDINGS.append(Claim(id, "this book", says, chapter, check))
-        return check
-
-    return register
-
-
-def claims_in(module: str) -> list[Claim]:
-    """The claims whose checks stand in a module, in their order there."""
-    return [known for known in REGISTRY if known.check.__module__ == module]
+Rule = Callable[..., Finding]  # gets nothing, the run of an experiment, or what gives runs by policy
