@@ -7,7 +7,7 @@ behind them; a test derives every one anew.
 
 from __future__ import annotations
 
-from insdel_paper.claims.catalogue import CLAIMS, FINDINGS, check
+from insdel_paper.claims.catalogue import CLAIMS, FINDINGS, check, over_runs
 from insdel_paper.claims.stated import derive, disagreements, state, stated
 from insdel_paper.claims.verdict import CANNOT, HOLDS, NOT, PART, UNDECIDED, VERDICTS, Claim, Figure, Finding
 
@@ -33,6 +33,7 @@ __all__ = [
     "check",
     "derive",
     "disagreements",
+    "over_runs",
     "state",
     "stated",
 ]

@@ -364,3 +364,8 @@ RULES: dict[str, Rule] = {
     "tables-unit": sum_or_mean,
 }
 TABLE: dict[str, Rule] = {"houses-table": table_1}  # about many runs
+ORDER = (  # claims about the order of the methods, which need nothing of a run but areas and pairs
+    "houses-ks-first", "houses-ig-second", "houses-order-insertion", "houses-order-deletion", "houses-deletion-tie",
+    "houses-gradients-poor", "houses-vanilla-random", "houses-ks-ig", "houses-insertion-higher",
+    "houses-reference-pays", "houses-input-gradient", "houses-deeplift",
+)  # fmt: skip

@@ -13,8 +13,8 @@ import yaml
 from insdel.errors import UserError
 from insdel_paper.claims import bangalore, cern, cost, data, images, overall, roar, theory
 from insdel_paper.claims.runs import Run
-from insdel_paper.claims.verdict import Claim, Finding, MissingRunError, Rule
-from insdel_paper.studies import tables
+from insdel_paper.claims.verdict import HOLDS, NOT, PART, UNDECIDED, Claim, Finding, MissingRunError, Rule
+from insdel_paper.studies import tables, variation
 
 ON_RUNS: dict[str, dict[str, Rule]] = {"bangalore": bangalore.RULES, "cern": cern.RULES}
 STATEMENTS: list[dict[str, str]] = yaml.safe_load(Path(__file__).with_name("claims.yml").read_text(encoding="utf-8"))
@@ -71,6 +71,27 @@ def check(name: str, run: Any) -> pd.DataFrame:
         finding = Claim(id, "", "", "", partial(rule, given)).finding()
         rows[id] = {"statement": BY_ID[id].statement, "verdict": finding.verdict, "because": finding.because}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("claim")
+
+
+def over_runs(areas: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """In how many runs of the houses each claim about the order of the methods gets which verdict.
+
+    Parameters
+    ----------
+    areas, pairs : of `variation`: tables of many runs, told apart by the columns `variation.RUN`
+
+    Returns
+    -------
+    DataFrame by the claim's id: statement and a count for each verdict
+    """
+    ends, verdicts = dict(list(pairs.groupby(variation.RUN))), []
+    for key, table in areas.groupby(variation.RUN):
+        one = Run("this run", tables.printed("bangalore"), tables={"areas": table, "pairs": ends[key]})
+        verdicts.append({name: bangalore.RULES[name](one).verdict for name in bangalore.ORDER})
+    counts = pd.DataFrame(verdicts).apply(pd.Series.value_counts).T
+    counts = counts.reindex(columns=[HOLDS, PART, UNDECIDED, NOT]).fillna(0).astype(int).loc[list(bangalore.ORDER)]
+    counts.insert(0, "statement", [BY_ID[name].statement for name in counts.index])
+    return counts.rename_axis("claim")
 
 
 def live(run: Any, name: str, policy: str = "") -> Run:

@@ -30,6 +30,7 @@ from insdel_paper.claims.runs import (
     MODES,
     RANDOM,
     SHORT,
+    TRAININGS,
     VG,
     WORDS,
     D,
@@ -84,7 +85,8 @@ def _run(name: str, policy: str, folder: Path) -> Run:
 
 def found(figures: Iterable[Figure], used: Iterable[Run], because: str = "") -> Finding:
     """A finding with the names of the records it rests on."""
-    return judge(figures, because, [one.name for one in used])
+    trainings = [TRAININGS for one in used if one.trainings]
+    return judge(figures, because, [*(one.name for one in used), *trainings])
 
 
 def each(policies: tuple[str, ...], make: Callable[[Run], Iterable[Figure]], because: str = "") -> Rule:

@@ -15,7 +15,7 @@ from insdel import stats
 from insdel.stats import Ends, Number
 from insdel_paper import results
 from insdel_paper.claims import records
-from insdel_paper.claims.verdict import LIMITS, Figure, MissingRunError, above, below, within
+from insdel_paper.claims.verdict import LIMITS, Figure, MissingRunError, above, below, level, within
 from insdel_paper.studies import tables, variation
 
 Side = tuple[str, str]  # method and mode
@@ -23,6 +23,7 @@ KS, IG, DL, VG, IXG, LIME, RANDOM = paper.SIX
 I, D = MODES = ("insertion", "deletion")  # noqa: E741
 SHORT = {KS: "KS", IG: "IG", DL: "DeepLIFT", VG: "Vanilla Grad", IXG: "Input × Gradient", LIME: "LIME",
     RANDOM: "random"}
+TRAININGS = "cern_variation"  # the record of the events' network trained from other seeds
 WORDS = {"counterfactual": "counterfactual", "one_to_one": "one-to-one", "average": "average"}
 
 
@@ -85,21 +86,42 @@ class Run:
         """Mean of (pairs,) values; its standard error knows that pairs share points."""
         return stats.mean(values, self.ends)
 
+    @cached_property
+    def trainings(self) -> list[pd.DataFrame]:
+        """The columns of networks that were trained from other seeds; [] where none is recorded."""
+        if self.tables is not None or self.data != "genuine" or not results.exists(TRAININGS):
+            return []
+        table = records.table(TRAININGS)
+        return [tables.wide(part) for _, part in table[table["policy"] == self.policy].groupby("training")]
+
+    def widened(self, number: Number, statistic: Callable[..., float], *sides: Side) -> Number:
+        """A number with an error that also covers what another training would change.
+
+        The standard deviation between the recorded trainings is added, stretched to the t quantile of so few.
+
+        statistic : of one series of ABC / n for each of the sides
+        """
+        if not self.trainings or any(side not in self.trainings[0] for side in sides):
+            return number
+        again = [statistic(*(columns[side] for side in sides)) for columns in self.trainings]
+        spread = float(np.std(again, ddof=1)) * level(len(again) - 1) / level()
+        return number[0], float(np.hypot(number[1], spread))
+
     def mean(self, what: Side) -> Number:
         """Mean ABC / n of a method."""
-        return self.average(self[what])
+        return self.widened(self.average(self[what]), np.mean, what)
 
     def difference(self, a: Side, b: Side) -> Number:
         """Mean of the paired difference a − b."""
-        return self.average(self[a] - self[b])
+        return self.widened(self.average(self[a] - self[b]), lambda x, y: (x - y).mean(), a, b)
 
     def ratio(self, a: Side, b: Side) -> Number:
         """Mean of a over mean of b; its standard error by the delta method, paired."""
-        return stats.ratio(self[a], self[b], self.ends)
+        return self.widened(stats.ratio(self[a], self[b], self.ends), lambda x, y: x.mean() / y.mean(), a, b)
 
     def correlation(self, a: Side, b: Side) -> Number:
         """Correlation over the pairs; its standard error by the jackknife over points."""
-        return stats.correlation(self[a], self[b], self.ends)
+        return self.widened(stats.correlation(self[a], self[b], self.ends), lambda x, y: x.corr(y), a, b)
 
     def bootstrapped(self, values: Any, statistic: Callable[[np.ndarray], float]) -> Number:
         """A statistic of (pairs,) or (pairs, k) values, and its bootstrap standard error over points."""
@@ -148,10 +170,10 @@ def short(run: Run, a: Side, b: Side, word: str = "poor") -> Figure:
 def tie(run: Run, a: Side, b: Side) -> Figure:
     """Two means differ by at most what the word tie allows."""
     value, se = run.difference(a, b)
-    level = max(abs(run.mean(a)[0]), abs(run.mean(b)[0]))
+    larger_mean = max(abs(run.mean(a)[0]), abs(run.mean(b)[0]))
     printed = (run.paper(a, b) or 0.0) / max(abs(run.paper(a) or 0.0), abs(run.paper(b) or 0.0))
     text = run.tell(f"{label(a)}, minus {SHORT[b[0]]}, as a share")
-    return within(text, value / level, se / level, LIMITS["tie"], paper=printed)
+    return within(text, value / larger_mean, se / larger_mean, LIMITS["tie"], paper=printed)
 
 
 def alike(run: Run, a: Side, b: Side, limit: float = LIMITS["point by point"]) -> Figure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -43,18 +43,25 @@ def experiment_aggregate(table: pd.DataFrame, unit: str = "", bins: int = 30) ->
     return figure
 
 
-def experiment_coverage(covered: pd.DataFrame) -> Figure:
-    """How often intervals hold the truth over how often they say they do, for both kinds of standard errors.
+INTERVALS = {  # kind of interval → colour, marker, label
+    "standard error": ("blue", "o", "counting shared points"),
+    "studentised": ("green", "^", "studentised bootstrap over points"),
+    "naive error": ("orange", "s", "naive"),
+}
 
-    covered : from `coverage.covered`
+
+def experiment_coverage(covered: Mapping[str, pd.DataFrame]) -> Figure:
+    """How often intervals hold the truth over how often they say they do, a panel for each population.
+
+    covered : name of a population → table from `coverage.covered`
     """
-    figure, (panel,) = panels_row(1, 5.6, 4.4)
-    panel.plot([0.45, 1], [0.45, 1], color=PALETTE["grey"], linewidth=1, label="as promised")
-    for kind, color, style, label in (("standard error", "blue", "o-", "counting shared points"),
-                                      ("naive error", "orange", "s-", "naive")):  # fmt: skip
-        panel.plot(covered.index, covered[kind], style, color=PALETTE[color], label=label)
-    panel.set(xlabel="nominal level of the interval", ylabel="share of intervals that hold the truth")
-    panel.legend(loc="upper left")
+    figure, panels = panels_row(len(covered), 4.6, 4.4)
+    for panel, (name, table) in zip(panels, covered.items(), strict=True):
+        panel.plot([0.45, 1], [0.45, 1], color=PALETTE["grey"], linewidth=1, label="as promised")
+        for kind, (color, marker, label) in INTERVALS.items():
+            panel.plot(table.index, table[kind], color=PALETTE[color], marker=marker, label=label)
+        panel.set(xlabel="nominal level of the interval", ylabel="share of intervals that hold the truth", title=name)
+    panels[0].legend(loc="upper left", fontsize="small")
     return figure
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import insdel_paper as paper
 from insdel.comparison import PAPER_METHODS, compare
 from insdel.curves import MODES
 from insdel.errors import UserError
@@ -155,62 +154,3 @@ def _nested(grid: np.ndarray) -> dict[str, float]:
     split = max(0.0, grid.mean(axis=1).var(ddof=1) - training / grid.shape[1])
     spread = {"training": training**0.5, "split": split**0.5, "total": (training + split) ** 0.5}
     return {"mean": float(grid.mean()), **{key: float(value) for key, value in spread.items()}, "runs": grid.size}
-
-
-Means = Mapping[tuple[str, str], float]
-CONCLUSIONS: dict[str, Callable[[Means, Means], bool]] = {
-    "Kernel SHAP has the largest insertion ABC": lambda m, se: _best(m, "insertion")[0] == "kernel_shap",
-    "IG is second in insertion": lambda m, se: _best(m, "insertion")[1] == "integrated_gradients",
-    "Kernel SHAP beats IG in insertion by 2 standard errors": (
-        lambda m, se: m["insertion", DIFFERENCE] > 2 * se["insertion", DIFFERENCE]
-    ),
-    "Kernel SHAP, IG and DeepLIFT are the best three in deletion": (
-        lambda m, se: set(_best(m, "deletion")[:3]) == {"kernel_shap", "integrated_gradients", "deeplift"}
-    ),
-    "Kernel SHAP and IG tie in deletion (within 2 standard errors)": (
-        lambda m, se: abs(m["deletion", DIFFERENCE]) <= 2 * se["deletion", DIFFERENCE]
-    ),
-    "Vanilla Grad is worse than random in insertion": (
-        lambda m, se: m["insertion", "vanilla_grad"] < m["insertion", "random"]
-    ),
-    "Vanilla Grad is worse than random in deletion": (
-        lambda m, se: m["deletion", "vanilla_grad"] < m["deletion", "random"]
-    ),
-    "Input × Gradient is between random and LIME in insertion": (
-        lambda m, se: m["insertion", "random"] < m["insertion", "input_x_gradient"] < m["insertion", "lime"]
-    ),
-    "Kernel SHAP's insertion ABC exceeds its deletion ABC": (
-        lambda m, se: m["insertion", "kernel_shap"] > m["deletion", "kernel_shap"]
-    ),
-    "Kernel SHAP's insertion ABC is within 2 printed standard errors of the printed one": lambda m, se: _printed(m),
-}
-
-
-def _printed(means: Means) -> bool:
-    """Whether Kernel SHAP's insertion ABC is what Table 1 prints, by the standard error that it prints."""
-    printed = paper.table("bangalore").set_index(["mode", "method"]).loc[("insertion", "kernel_shap")]
-    return bool(abs(means["insertion", "kernel_shap"] - printed["mean"]) <= 2 * printed["se"])
-
-
-def _best(means: Means, mode: str) -> list[str]:
-    """Methods by falling mean."""
-    result = [key for key in means if key[0] == mode and key[1] in METHODS]
-    return [method for _, method in sorted(result, key=lambda key: -means[key])]
-
-
-def conclusions(means: pd.DataFrame) -> pd.DataFrame:
-    """In how many runs each statement of the paper about its Table 1 holds.
-
-    means : from `run_means`
-
-    Returns
-    -------
-    DataFrame: statement, holds, runs, share
-    """
-    remaining = []
-    for _, part in means.groupby(RUN):
-        keyed = part.set_index(["mode", "method"])
-        remaining.append((keyed["mean"].to_dict(), keyed["se"].to_dict()))
-    counts = {statement: sum(check(*run) for run in remaining) for statement, check in CONCLUSIONS.items()}
-    table = pd.DataFrame({"statement": list(counts), "holds": list(counts.values()), "runs": len(remaining)})
-    return table.assign(share=table["holds"] / table["runs"])
