@@ -29,9 +29,11 @@ from insdel_paper.claims import (
     Finding,
     all_claims,
     cern,
+    check,
     data,
     derive,
     disagreements,
+    over_runs,
     records,
     roar,
     state,
@@ -43,7 +45,7 @@ from insdel_paper.claims.runs import IG, KS, RANDOM, D, I, Run, larger
 from insdel_paper.claims.sentences import HEADLINES, SENTENCES
 from insdel_paper.claims.stated import FILE, NUMBERS, numbers
 from insdel_paper.claims.verdict import MissingRecordError
-from insdel_paper.studies import tables
+from insdel_paper.studies import outcome, tables, variation
 
 BY_ID = {claim.id: claim for claim in CLAIMS}
 
@@ -242,3 +244,73 @@ def test_another_records_folder_gives_other_verdicts(tmp_path: Path, monkeypatch
     monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
     assert BY_ID["houses-ks-ig"].finding().verdict == HOLDS
     assert BY_ID["houses-ks-first"].finding().verdict == PART
+
+
+def planted(levels: dict[str, float], seed: int = 2) -> outcome.Evidence:
+    """A run of now in which the methods have given mean scores."""
+    rng, count = np.random.default_rng(seed), 50
+    rows = [
+        {"pair": pair, "method": method, "mode": mode, "abc": 16 * value, "abc_per_feature": value}
+        for method, level in levels.items()
+        for mode in (I, D)
+        for pair, value in enumerate(level + rng.normal(0, 0.1, count))
+    ]
+    pairs = pd.DataFrame({"pair": range(count), "row": range(count), "reference_row": range(count, 2 * count),
+                          "differing": 16, "f_x": 1.0 + rng.random(count), "f_reference": 2.0})  # fmt: skip
+    walks = pd.DataFrame({"what": "asymmetric", "method": KS, "mode": I, "step": range(3), "value": [1.0, 9.0, 2.0]})
+    return outcome.Evidence(pd.DataFrame(rows), pairs, walks, None, "planted")
+
+
+LEVELS = dict(zip(paper.SIX, (10, 9.8, 9.7, 0.2, 2, 9, 0), strict=True)) | {"expected": 0.0}
+
+
+def test_a_run_of_now_gets_verdicts_of_its_own() -> None:
+    """No record is asked, and the same rules turn round with the numbers."""
+    judged = check("bangalore", planted(LEVELS))["verdict"]
+    assert judged["houses-ks-first"] == judged["houses-gradients-poor"] == HOLDS
+    turned = check("bangalore", planted({**LEVELS, KS: -10}))["verdict"]
+    assert turned["houses-ks-first"] == NOT and "houses-table" not in judged
+
+
+def test_a_policy_or_a_method_that_was_not_run_cannot_be_tested() -> None:
+    few = {method: level for method, level in LEVELS.items() if method != "lime"}
+    judged = check("cern", {"counterfactual": planted(few)})
+    assert judged.loc["events-close-behind", "verdict"] == HOLDS
+    assert judged.loc["events-lime-nearly", ["verdict", "because"]].tolist() == [CANNOT, "LIME was not run."]
+    assert judged.loc["events-policies-ks", "because"] == "The one-to-one policy was not run."
+    assert judged.loc["events-charges", "verdict"] == CANNOT
+    with pytest.raises(ValueError, match="bangalore and cern; found 'moon'"):
+        check("moon", planted(few))
+
+
+def test_claims_are_counted_over_runs() -> None:
+    tables_, ends = [], []
+    for training, levels in enumerate((LEVELS, {**LEVELS, KS: 9.0})):
+        one, key = planted(levels), {"duplicates": "kept", "split": 0, "training": training}
+        tables_.append(one.table.assign(**key))
+        ends.append(one.pairs.assign(**key))
+    counted = over_runs(pd.concat(tables_), pd.concat(ends))
+    assert set(counted.index) == set(houses.ORDER) and (counted.drop(columns="statement").sum(axis=1) == 2).all()
+    assert counted.loc["houses-ks-first", HOLDS] == 1 and counted.loc["houses-ig-second", HOLDS] == 2
+
+
+def test_another_training_widens_errors(folder: Path) -> None:
+    """Five networks whose means differ by a known amount: that spread joins the error of the pairs."""
+    rng = np.random.default_rng(4)
+    fake("cern_genuine_average", folder, {(KS, I): rng.normal(3, 1, 40), (IG, I): rng.normal(2, 1, 40)}, [(k, -1) for k in range(40)])
+    run = Run("cern_genuine_average", tables.printed("cern", "average"), "average", "genuine")
+    alone = run.mean((KS, I))
+    shifts = [-2.0, -1.0, 0.0, 1.0, 2.0]
+    rows = [{"policy": "average", "split": 0, "training": k, "pair": pair, "method": method, "mode": I,
+             "abc_per_feature": shift + pair} for k, shift in enumerate(shifts) for method in (KS, IG) for pair in range(3)]  # fmt: skip
+    results.save("cern_variation", {"areas": pd.DataFrame(rows)}, {}, into=folder)
+    again = Run("cern_genuine_average", tables.printed("cern", "average"), "average", "genuine")
+    value, se = again.mean((KS, I))
+    assert value == alone[0] and se == pytest.approx(np.hypot(alone[1], np.std(shifts, ddof=1) * 2.776 / 2), rel=1e-3)
+    assert again.difference((KS, I), (IG, I)) == pytest.approx(run.difference((KS, I), (IG, I)))  # shifted alike
+
+
+def test_every_training_of_the_events_draws_its_own_orders() -> None:
+    planned = variation.event_runs()
+    assert len(planned) == 15 and len({run.label for run in planned}) == 15
+    assert planned[0].key == {"policy": "counterfactual", "split": 0, "training": 0}

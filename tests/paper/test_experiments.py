@@ -195,7 +195,7 @@ def test_components_need_repetitions():
         variation.components(grid_means(np.array([[1.0, 2.0]])))
 
 
-def test_run_means_are_those_of_the_pairs_and_conclusions_are_counted():
+def test_run_means_are_those_of_the_pairs():
     rows = []
     for run in variation.runs(2, 2):
         for level, method in enumerate(["vanilla_grad", "random", "input_x_gradient", "lime", "deeplift",
@@ -211,10 +211,6 @@ def test_run_means_are_those_of_the_pairs_and_conclusions_are_counted():
     assert top["se"].to_numpy() == pytest.approx(0.007 / 3**0.5)
     difference = means.query("method == @variation.DIFFERENCE and mode == 'deletion'")
     assert difference["mean"].to_numpy() == pytest.approx(0.1 + 0.001)
-    counted = variation.conclusions(means).set_index("statement")["holds"]
-    assert counted["Kernel SHAP has the largest insertion ABC"] == 6
-    assert counted["Kernel SHAP and IG tie in deletion (within 2 standard errors)"] == 0
-    assert counted["Vanilla Grad is worse than random in deletion"] == 6
 
 
 def test_correlations_and_numbers_of_differing_features():
@@ -308,10 +304,3 @@ def test_a_damaged_network_in_the_cache_is_fitted_anew(tmp_path, monkeypatch, ca
     again = experiments.fitted("bangalore", split, 0, "cpu", epochs=1)
     assert f"{path.name} in the cache is damaged" in capsys.readouterr().err
     assert all((a == b).all() for a, b in zip(first.parameters(), again.parameters(), strict=True))
-
-
-@pytest.mark.parametrize(("difference", "tied"), [(-0.5, False), (-0.01, True), (0.01, True), (0.5, False)])
-def test_neither_method_may_win_clearly_in_a_tie(difference, tied):
-    key = ("deletion", variation.DIFFERENCE)
-    statement = "Kernel SHAP and IG tie in deletion (within 2 standard errors)"
-    assert variation.CONCLUSIONS[statement]({key: difference}, {key: 0.1}) is tied

@@ -151,8 +151,6 @@ def test_a_search_goes_on_where_it_stopped(events, tmp_path, monkeypatch):
     assert both["steers"].is_monotonic_increasing
 
     numbers = forensics.fingerprints(tmp_path / "a")
-    told = forensics.statements(numbers)
-    assert len(told) == 3 and told.dtypes.eq(bool).all()
     again = forensics.nearest(tmp_path / "a", "cern", 1, pairs=4)
     assert again["candidate"].unique().tolist() == [both["candidate"].iloc[0]]
 
@@ -174,20 +172,6 @@ def test_a_training_that_diverges_is_kept_as_such(events, tmp_path, monkeypatch)
     assert json.loads((tmp_path / "candidate_0000.json").read_text())["fingerprint"] == []
 
 
-def test_effects_find_the_choice_that_matters():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({name: rng.choice(list(map(str, options)), 80) for name, options in forensics.SPACE["cern"].items()})
-    table["steers"] = 3 + 2.0 * (table["optimiser"] == "sgd") + rng.normal(0, 0.1, 80)
-    found = forensics.effects(table).set_index(["choice", "option"])
-    assert found.loc[("optimiser", "sgd"), "effect"] == pytest.approx(2.0, abs=0.1)
-    assert (found.drop("optimiser")["effect"].abs() < 4 * found.drop("optimiser")["se"]).all()
-
-
-def test_the_paper_s_own_numbers_bear_out_its_statements():
-    numbers = forensics.print_of_paper()[["policy", "mode", "method", "value"]].assign(candidate=0, r2=1.0)
-    assert forensics.statements(numbers).loc[0].all()
-
-
 def test_fingerprints_stand_beside_the_print():
     numbers = forensics.print_of_paper()[["policy", "mode", "method", "value"]].assign(candidate=7, r2=1.0)
     extra = numbers.iloc[:1].assign(method="lime_raw", value=3.0)
@@ -195,15 +179,6 @@ def test_fingerprints_stand_beside_the_print():
     printed_rows = found.drop("not printed")
     assert (printed_rows["paper"] == printed_rows[7]).all() and len(found.loc["steers"]) == 12
     assert found.loc["not printed"]["paper"].isna().all() and found.loc["not printed"][7].item() == 3.0
-
-
-def test_ranges_hold_what_accurate_trainings_reach():
-    numbers = forensics.print_of_paper()[["policy", "mode", "method", "value"]]
-    three = [numbers.assign(value=numbers["value"] + shift, candidate=k, r2=r2)
-             for k, (shift, r2) in enumerate([(1.0, 0.99), (2.0, 0.96), (-5.0, 0.5)])]  # fmt: skip
-    found = forensics.ranges(pd.concat(three))
-    assert not found["inside"].any() and np.allclose(found["most"] - found["paper"], 2)
-    assert forensics.ranges(pd.concat(three), least_r2=0.4)["inside"].all()
 
 
 def test_the_learning_curve_is_kept_point_by_point(events, tmp_path, monkeypatch):

@@ -194,7 +194,7 @@ def unit(one: Run) -> list[Figure]:
     table = one.table()
     rows = table[(table["method"] == KS) & (table["mode"] == I)]
     total, each, printed = float(rows["abc"].mean()), float(rows["abc_per_feature"].mean()), one.paper((KS, I)) or 0.0
-    nearer = abs(np.log(each / printed)) - abs(np.log(total / printed))
+    nearer = abs(np.log(abs(each / printed))) - abs(np.log(abs(total / printed)))
     return [
         Figure(one.tell("KS, insertion: our mean sum"), total, None, printed),
         Figure(one.tell("KS, insertion: our mean sum / n"), each, None, printed),

@@ -13,7 +13,18 @@ import yaml
 from insdel.errors import UserError
 from insdel_paper.claims import bangalore, cern, cost, data, images, overall, roar, theory
 from insdel_paper.claims.runs import Run
-from insdel_paper.claims.verdict import HOLDS, NOT, PART, UNDECIDED, Claim, Finding, MissingRunError, Rule
+from insdel_paper.claims.verdict import (
+    CANNOT,
+    HOLDS,
+    NOT,
+    PART,
+    UNDECIDED,
+    Claim,
+    Finding,
+    MissingRunError,
+    NoNumberError,
+    Rule,
+)
 from insdel_paper.studies import tables, variation
 
 ON_RUNS: dict[str, dict[str, Rule]] = {"bangalore": bangalore.RULES, "cern": cern.RULES}
@@ -68,7 +79,10 @@ def check(name: str, run: Any) -> pd.DataFrame:
         raise UserError(f"claims about runs are those of {' and '.join(ON_RUNS)}; found {name!r}.")
     rows = {}
     for id, rule in ON_RUNS[name].items():
-        finding = Claim(id, "", "", "", partial(rule, given)).finding()
+        try:
+            finding = Claim(id, "", "", "", partial(rule, given)).finding()
+        except NoNumberError:
+            finding = Finding(CANNOT, "Too few pairs for one of its numbers.")
         rows[id] = {"statement": BY_ID[id].statement, "verdict": finding.verdict, "because": finding.because}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("claim")
 

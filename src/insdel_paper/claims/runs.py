@@ -59,7 +59,11 @@ class Run:
 
     def table(self, part: str = "areas") -> pd.DataFrame:
         """A table of the run."""
-        return records.table(self.name, part) if self.tables is None else self.tables[part]
+        if self.tables is None:
+            return records.table(self.name, part)
+        if part not in self.tables:
+            raise MissingRunError(f"The {part} of the pairs were not measured")
+        return self.tables[part]
 
     @cached_property
     def pairs(self) -> pd.DataFrame:

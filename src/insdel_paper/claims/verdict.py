@@ -128,6 +128,10 @@ class Finding:
     evidence: tuple[str, ...] = ()
 
 
+class NoNumberError(ValueError):
+    """A verdict was asked of NaN: a statistic of too few pairs, or a mistake."""
+
+
 class MissingRunError(LookupError):
     """A claim needs a policy or a method that was not run."""
 
@@ -189,7 +193,7 @@ def side(margin: float, se: float | None, df: int | None = None) -> str:
     claimed one.
     """
     if math.isnan(margin):
-        raise ValueError("a verdict needs a number, found NaN. Look at the record that it was computed from.")
+        raise NoNumberError("a verdict needs a number, found NaN. Look at the record or run that it was computed from.")
     if not se:
         return HOLDS if margin >= 0 else NOT
     return HOLDS if margin > level(df) * se else NOT if margin < -level(df) * se else UNDECIDED

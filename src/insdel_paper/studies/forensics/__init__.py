@@ -13,10 +13,10 @@ from __future__ import annotations
 from insdel_paper.studies.forensics.candidates import SPACE, candidate, fingerprints, nearest, search, table, train
 from insdel_paper.studies.forensics.reading import JUDGES, STEERS, Reading, distances, print_of_paper
 from insdel_paper.studies.forensics.rows import FULL_ROWS, Rows, events, houses
-from insdel_paper.studies.forensics.tables import ACCURATE, beside_paper, effects, leaders, ranges, statements
+from insdel_paper.studies.forensics.tables import beside_paper, leaders
 
 __all__ = [
-    "ACCURATE", "FULL_ROWS", "JUDGES", "SPACE", "STEERS", "Reading", "Rows", "beside_paper", "candidate", "distances",
-    "effects", "events", "fingerprints", "houses", "leaders", "nearest", "print_of_paper", "ranges", "search",
-    "statements", "table", "train",
+    "FULL_ROWS", "JUDGES", "SPACE", "STEERS", "Reading", "Rows", "beside_paper", "candidate", "distances",
+    "events", "fingerprints", "houses", "leaders", "nearest", "print_of_paper", "search",
+    "table", "train",
 ]  # fmt: skip
