@@ -1,15 +1,14 @@
-"""Comparisons as statements: which of two is larger, in standard errors, and how methods are called."""
+"""Paired differences of two methods in standard errors, and how methods are called."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from insdel.attribution import METHODS
-from insdel.stats import Ends, holm, mean
+from insdel.stats import Ends, mean
 
 Side = tuple[str, str]  # method and mode
 REFERENCES = {"best": "best of all orders", "expected": "mean of all orders"}
@@ -45,23 +44,3 @@ def paired(table: pd.DataFrame, a: Side, b: Side, pairs: Any = None) -> dict[str
     value, se = mean(columns[a] - columns[b], Ends.of(pairs, columns.index))
     margin = value / se if se else float(np.copysign(np.inf, value)) if value else 0.0
     return {"difference": value, "se": se, "in standard errors": margin}
-
-
-def statements(
-    table: pd.DataFrame, claims: Mapping[str, tuple[Side, Side]], pairs: Any = None, level: float = 2.0
-) -> pd.DataFrame:
-    """For each claim "the first is larger than the second": the paired difference, and what it says.
-
-    pairs : who is paired with whom, as for `insdel.summary`; without it standard errors are naive
-
-    Returns
-    -------
-    DataFrame by statement: difference, se, in standard errors, verdict ("holds" or "the opposite" beyond
-    `level` standard errors, else "undecided"), together (whether that also stands if all statements of the table are
-    judged at once: Holm's correction, 5 % for the whole table)
-    """
-    rows = {text: paired(table, a, b, pairs) for text, (a, b) in claims.items()}
-    result = pd.DataFrame.from_dict(rows, orient="index").rename_axis("statement")
-    margin = result["in standard errors"]
-    result["verdict"] = np.select([margin > level, margin < -level], ["holds", "the opposite"], "undecided")
-    return result.assign(together=holm(margin))

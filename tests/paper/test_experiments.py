@@ -143,20 +143,6 @@ def test_standing_beside_the_paper_counts_in_combined_standard_errors():
     live = tables.several({"live": table, "recorded": fewer}, paper.table("bangalore"), 1)
     assert list(live) == ["live", "recorded", "paper", "apart"]
     assert live.loc[("insertion", "Integrated Gradients"), "apart"] == ""
-    said = tables.statements(table, {"up": (("kernel_shap", "insertion"), ("integrated_gradients", "insertion"))})
-    assert said.loc["up", "difference"] == pytest.approx(0.1) and said.loc["up", "verdict"] == "holds"
-
-
-def test_statements_can_be_undecided_or_the_opposite():
-    values = RNG.normal(size=400)
-    table = pd.concat([
-        pd.DataFrame({"pair": np.arange(400), "method": m, "mode": "insertion", "abc_per_feature": v})
-        for m, v in {"a": values, "b": values + 1 + RNG.normal(size=400), "c": RNG.permutation(values)}.items()
-    ])  # fmt: skip
-    side = {name: (name, "insertion") for name in "abc"}
-    said = tables.statements(table, {"a > b": (side["a"], side["b"]), "a > c": (side["a"], side["c"])})
-    assert said["verdict"].tolist() == ["the opposite", "undecided"]
-    assert said.loc["a > c", "difference"] == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("policy", experiments.POLICIES)
@@ -247,8 +233,6 @@ def test_tables_count_shared_points_where_they_are_known():
     assert both.loc[("insertion", "Kernel SHAP"), "paper"] == 0.628
     cells = tables.several({"a": table, "b": table}, paper.table("bangalore"), 6, {"b": pairs})
     assert cells.loc[("insertion", "Kernel SHAP"), "a"] != cells.loc[("insertion", "Kernel SHAP"), "b"]
-    said = tables.statements(table, {"ahead": sides, "behind": sides[::-1]}, pairs)
-    assert said["verdict"].tolist() == ["holds", "the opposite"] and said["together"].all()
 
 
 def test_lime_is_named_with_its_samples():

@@ -1,4 +1,4 @@
-"""The experiments' tables as the chapters show them: beside the paper's, and as statements in standard errors."""
+"""The experiments' tables as the chapters show them: beside the paper's, with standard errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 import insdel_paper as paper
-from insdel.statements import paired, statements, title, wide  # noqa: F401 (chapters take them from here)
+from insdel.statements import paired, title, wide  # noqa: F401 (chapters take them from here)
 from insdel.stats import Ends, correlation, plus_minus, summary
 from insdel_paper import results
 
