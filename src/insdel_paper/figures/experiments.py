@@ -55,13 +55,13 @@ def experiment_coverage(covered: Mapping[str, pd.DataFrame]) -> Figure:
 
     covered : name of a population → table from `coverage.covered`
     """
-    figure, panels = panels_row(len(covered), 4.6, 4.4)
+    figure, panels = panels_row(len(covered), 4.6 * len(covered), 4.4, sharey=True)
     for panel, (name, table) in zip(panels, covered.items(), strict=True):
         panel.plot([0.45, 1], [0.45, 1], color=PALETTE["grey"], linewidth=1, label="as promised")
         for kind, (color, marker, label) in INTERVALS.items():
             panel.plot(table.index, table[kind], color=PALETTE[color], marker=marker, label=label)
         panel.set(xlabel="nominal level of the interval", ylabel="share of intervals that hold the truth", title=name)
-    panels[0].legend(loc="upper left", fontsize="small")
+    panels[0].legend(loc="lower right", fontsize="small")
     return figure
 
 
