@@ -1,0 +1,186 @@
+"""One cell of the breadth study: a table, a family, a policy and a seed; every method on the same pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+import insdel
+from insdel import Lattice, compare, lattices, policies, stats
+from insdel_paper import data
+from insdel_paper.data import tables
+from insdel_paper.studies.breadth.models import Fitted
+from insdel_paper.studies.breadth.plan import OPTIONS, Size, evaluations
+
+POLICIES = ("counterfactual", "one_to_one")
+HELD, INSPECTED = 0.2, 400  # share of rows held out, and how many of them may become pairs
+WIDE = 20  # features up to which lattices are enumerated
+SHARED = 8  # pairs of a cell whose interactions are measured, and which may be frozen
+FROZEN_D, FROZEN_VALUES = 12, 2**12  # players of a frozen game, and values per cell
+
+
+@dataclass(frozen=True)
+class Material:
+    """A table split, standardised and scaled by its training rows: features and target have mean 0 and deviation 1."""
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+
+    @property
+    def n(self) -> int:
+        """Number of features."""
+        return self.x.shape[1]
+
+
+def material(name: str, seed: int) -> Material:
+    """Load and split a table; the features of the book's own tables all get standardised here too."""
+    dataset = tables.load(name)
+    part = data.split(replace(dataset, standardise=dataset.names), HELD, seed, None)
+    taught = slice(tables.MOST_ROWS)
+    mean, width = part.y_train[taught].mean(), part.y_train[taught].std()
+    own = ((part.y_train[taught] - mean) / width, (part.y_test - mean) / width)
+    x_test, y_test = part.x_test[:INSPECTED], own[1][:INSPECTED]
+    return Material(name, part.x_train[taught], own[0].astype(np.float32), x_test, y_test.astype(np.float32))
+
+
+def points(fitted: Fitted, rows: np.ndarray) -> Any:
+    """Rows as the model takes them."""
+    return rows if fitted.trees is not None else torch.as_tensor(rows)
+
+
+def pairs(fitted: Fitted, rows: np.ndarray, policy: str, seed: int, size: Size, wide: bool = False) -> policies.Pairs:
+    """The first pairs that differ in few enough features, as many as the size allows; wide: any pairs, but few."""
+    x, n = points(fitted, rows), rows.shape[1]
+    if policy == "counterfactual":
+        found = policies.counterfactual(fitted.f, x, at_least=min((n + 1) // 2, 12))
+    else:
+        found = policies.one_to_one(x, seed)
+    fits = (found.differing >= 2) & (wide | (found.differing <= size.most))
+    few = np.flatnonzero(fits)[: size.wide_pairs if wide else size.pairs]
+    if not wide:
+        few = few[np.cumsum(2.0 ** found.differing[few]) <= size.hybrids]
+    return take(found, few)
+
+
+def take(found: policies.Pairs, few: np.ndarray) -> policies.Pairs:
+    """Some of the pairs."""
+    partners = None if found.reference_index is None else found.reference_index[few]
+    return policies.Pairs(found.x[few], found.reference[few], found.index[few], partners, found.differing[few], {})
+
+
+def treeshap(fitted: Fitted, x: Any, reference: Any) -> np.ndarray:
+    """φ(x′) − φ(x) by path-dependent TreeSHAP, which knows no reference; (pairs, n)."""
+    import shap
+
+    explain = shap.TreeExplainer(fitted.trees, feature_perturbation="tree_path_dependent").shap_values
+    return explain(np.asarray(reference)) - explain(np.asarray(x))
+
+
+BUILT_IN = {"kernel_shap_128": "kernel_shap", "kernel_shap_1024": "kernel_shap", "lime_500": "lime", "lime_25": "lime"}
+
+
+def attributed(fitted: Fitted, chosen: policies.Pairs, names: list[str], seed: int) -> dict[str, np.ndarray]:
+    """Attributions of every method, name → (pairs, n)."""
+    ends = chosen.x, chosen.reference
+    result = {}
+    for name in names:
+        if name == "treeshap":
+            result[name] = treeshap(fitted, *ends)
+            continue
+        method = BUILT_IN.get(name, name)
+        drawn = {"seed": seed} if "seed" in insdel.METHODS[method].options else {}
+        result[name] = np.asarray(insdel.explain(method, fitted.f, *ends, **OPTIONS.get(name, {}), **drawn))
+    return result
+
+
+def areas(fitted: Fitted, chosen: policies.Pairs, values: dict[str, np.ndarray], seed: int) -> pd.DataFrame:
+    """Areas of every method on every pair: pair, method, mode, abc, expected, best."""
+    brought = {name: insdel.attributions(part, sign="change") for name, part in values.items()}
+    result = compare(fitted.f, chosen.x, chosen.reference, brought, seed=seed, progress=False)
+    table = result.table.merge(result.scale, on=["pair", "mode"])
+    return table[["pair", "method", "mode", "abc", "expected", "best"]]
+
+
+def scored(areas: pd.DataFrame, chosen: policies.Pairs) -> pd.DataFrame:
+    """Score of every method, Σ (ABC − E) / Σ (best − E), mean of both tests, with its standard error over the pairs.
+
+    `behind` is what it lacks to the first method, exact Kernel SHAP where that is there.
+    """
+    ends, modes = stats.Ends.of(chosen), ("insertion", "deletion")
+    wide = {mode: part.pivot_table(index="pair", columns="method", values="abc") for mode, part in areas.groupby("mode")}
+    scale = {mode: part.groupby("pair")[["expected", "best"]].first() for mode, part in areas.groupby("mode")}
+    names = list(dict.fromkeys(areas["method"]))
+    shares, parts = {}, {}
+    for name, mode in product(names, modes):
+        above = (wide[mode][name] - scale[mode]["expected"]).to_numpy()
+        room = (scale[mode]["best"] - scale[mode]["expected"]).to_numpy()
+        shares[name, mode] = above.sum() / room.sum()
+        parts[name, mode] = (above - shares[name, mode] * room) / room.mean()
+    rows = []
+    for name in names:
+        own, first = (sum(parts[which, mode] for mode in modes) / 2 for which in (name, names[0]))
+        score, top = (sum(shares[which, mode] for mode in modes) / 2 for which in (name, names[0]))
+        both = {mode: shares[name, mode] for mode in modes}
+        rows.append({"method": name, "score": score, "se": stats.mean(own, ends)[1], **both, "behind": top - score,
+                     "behind_se": stats.mean(first - own, ends)[1]})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def not_additive(games: list[Lattice]) -> float:
+    """Share of the variance over all hybrids that no additive function explains, over all games together.
+
+    In the Walsh basis the variance is the sum of all squared coefficients but the first; additive are those of
+    single features, (mean without j − mean with j) / 2.
+    """
+    total = additive = 0.0
+    for game in games:
+        values = np.asarray(game.values, dtype=float)
+        total += float(values.var())
+        for k in range(game.d):
+            without, joined = values.reshape(-1, 2, 2**k).transpose(1, 0, 2).reshape(2, -1)
+            additive += ((without.mean() - joined.mean()) / 2) ** 2
+    return 1 - additive / total if total else 0.0
+
+
+def frozen(games: list[Lattice], values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What is kept of the first small games of a cell: the values of all hybrids, and what every method said.
+
+    Returns
+    -------
+    values : (Σ 2ᵈ,) float32; d : (games,); methods : (k,) names; said : (k, Σ d) float32, players only
+    """
+    sizes = np.cumsum([2**game.d if game.d <= FROZEN_D else 0 for game in games])
+    few = [k for k, game in enumerate(games) if game.d <= FROZEN_D and (sizes[k] <= FROZEN_VALUES or k == 0)]
+    said = [[part[k][list(games[k].players)] for k in few] for part in values.values()]
+    return {
+        "values": np.concatenate([np.asarray(games[k].values) for k in few] or [np.empty(0)]).astype(np.float32),
+        "d": np.array([games[k].d for k in few], dtype=np.int8),
+        "methods": np.array(list(values)),
+        "said": np.array([np.concatenate(part or [np.empty(0)]) for part in said], dtype=np.float32),
+    }
+
+
+def cell(
+    fitted: Fitted, rows: np.ndarray, policy: str, names: list[str], seed: int, size: Size, wide: bool = False
+) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
+    """Scores of all methods with the facts about their pairs, and the games that are kept; empty without pairs."""
+    chosen = pairs(fitted, rows, policy, seed, size, wide)
+    if len(chosen) < 2:
+        return pd.DataFrame(), {}
+    values = attributed(fitted, chosen, names, seed)
+    result = scored(areas(fitted, chosen, values, seed), chosen)
+    few = take(chosen, np.arange(len(chosen))[: 0 if wide else SHARED])
+    games = [] if wide else list(lattices(fitted.f, few.x, few.reference, progress=False))
+    d = float(chosen.differing.mean())
+    spent = [evaluations(name, round(d)) for name in names]
+    result = result.assign(evaluations=spent, pairs=len(chosen), d=d, n=rows.shape[1],
+                           not_additive=np.nan if wide else not_additive(games))  # fmt: skip
+    return result, frozen(games, values)
