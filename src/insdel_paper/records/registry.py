@@ -25,6 +25,7 @@ STUDIES = (
     "insdel_paper.studies.roar.tasks",
     "insdel_paper.studies.images.passes",
     "insdel_paper.studies.trees",
+    "insdel_paper.studies.breadth.run",
 )
 for _study in STUDIES:
     import_module(_study)

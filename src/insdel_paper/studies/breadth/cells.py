@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -11,16 +12,18 @@ import pandas as pd
 import torch
 
 import insdel
-from insdel import Lattice, compare, lattices, policies, stats
+from insdel import Lattice, Trees, compare, lattices, policies, stats
+from insdel.trees import TreeGame
 from insdel_paper import data
 from insdel_paper.data import tables
 from insdel_paper.studies.breadth.models import Fitted
 from insdel_paper.studies.breadth.plan import OPTIONS, Size, evaluations
 
 POLICIES = ("counterfactual", "one_to_one")
+MODES = ("insertion", "deletion")
 HELD, INSPECTED = 0.2, 400  # share of rows held out, and how many of them may become pairs
-WIDE = 20  # features up to which lattices are enumerated
-SHARED = 8  # pairs of a cell whose interactions are measured, and which may be frozen
+WIDE = 20  # differing features beyond which only tree ensembles have exact values
+SHARED = 12  # pairs of a cell that may be frozen
 FROZEN_D, FROZEN_VALUES = 12, 2**12  # players of a frozen game, and values per cell
 
 
@@ -84,29 +87,54 @@ def treeshap(fitted: Fitted, x: Any, reference: Any) -> np.ndarray:
     return explain(np.asarray(reference)) - explain(np.asarray(x))
 
 
+def games_of(fitted: Fitted, chosen: policies.Pairs) -> Sequence[Lattice | TreeGame]:
+    """The game of every pair: lattices, closed forms of tree ensembles, or none where nobody can enumerate."""
+    if chosen.differing.max() <= WIDE:
+        return list(lattices(fitted.f, chosen.x, chosen.reference, progress=False))
+    return [] if fitted.trees is None else list(Trees.of(fitted.trees).games(chosen.x, chosen.reference))
+
+
 BUILT_IN = {"kernel_shap_128": "kernel_shap", "kernel_shap_1024": "kernel_shap", "lime_500": "lime", "lime_25": "lime"}
 
 
-def attributed(fitted: Fitted, chosen: policies.Pairs, names: list[str], seed: int) -> dict[str, np.ndarray]:
-    """Attributions of every method, name → (pairs, n)."""
+def attributed(
+    fitted: Fitted, chosen: policies.Pairs, names: list[str], games: Sequence[Lattice | TreeGame], seed: int
+) -> dict[str, np.ndarray]:
+    """Attributions of every method, name → (pairs, n); exact Shapley values come from the games."""
     ends = chosen.x, chosen.reference
     result = {}
     for name in names:
-        if name == "treeshap":
+        if name == "kernel_shap":
+            result[name] = np.stack([np.asarray(game.shapley()) for game in games])
+        elif name == "treeshap":
             result[name] = treeshap(fitted, *ends)
-            continue
-        method = BUILT_IN.get(name, name)
-        drawn = {"seed": seed} if "seed" in insdel.METHODS[method].options else {}
-        result[name] = np.asarray(insdel.explain(method, fitted.f, *ends, **OPTIONS.get(name, {}), **drawn))
+        else:
+            method = BUILT_IN.get(name, name)
+            drawn = {"seed": seed} if "seed" in insdel.METHODS[method].options else {}
+            result[name] = np.asarray(insdel.explain(method, fitted.f, *ends, **OPTIONS.get(name, {}), **drawn))
     return result
 
 
-def areas(fitted: Fitted, chosen: policies.Pairs, values: dict[str, np.ndarray], seed: int) -> pd.DataFrame:
-    """Areas of every method on every pair: pair, method, mode, abc, expected, best."""
-    brought = {name: insdel.attributions(part, sign="change") for name, part in values.items()}
-    result = compare(fitted.f, chosen.x, chosen.reference, brought, seed=seed, progress=False)
-    table = result.table.merge(result.scale, on=["pair", "mode"])
-    return table[["pair", "method", "mode", "abc", "expected", "best"]]
+def areas(
+    fitted: Fitted,
+    chosen: policies.Pairs,
+    values: dict[str, np.ndarray],
+    games: Sequence[Lattice | TreeGame],
+    seed: int,
+) -> pd.DataFrame:
+    """Areas of every method on every pair: pair, method, mode, abc, expected, best (searched without games)."""
+    if not games:
+        brought = {name: insdel.attributions(part, sign="change") for name, part in values.items()}
+        result = compare(fitted.f, chosen.x, chosen.reference, brought, seed=seed, progress=False)
+        table = result.table.merge(result.scale, on=["pair", "mode"])
+        return table[["pair", "method", "mode", "abc", "expected", "best"]]
+    rows = []
+    for (pair, game), mode in product(enumerate(games), MODES):
+        expected, best = game.expected_abc(mode), float(game.abc(game.best_order(mode), mode))
+        orders = insdel.order(np.stack([part[pair] for part in values.values()]), mode)
+        for name, area in zip(values, np.asarray(game.abc(orders, mode)), strict=True):
+            rows.append((pair, name, mode, float(area), expected, best))
+    return pd.DataFrame(rows, columns=["pair", "method", "mode", "abc", "expected", "best"])
 
 
 def scored(areas: pd.DataFrame, chosen: policies.Pairs) -> pd.DataFrame:
@@ -114,21 +142,22 @@ def scored(areas: pd.DataFrame, chosen: policies.Pairs) -> pd.DataFrame:
 
     `behind` is what it lacks to the first method, exact Kernel SHAP where that is there.
     """
-    ends, modes = stats.Ends.of(chosen), ("insertion", "deletion")
-    wide = {mode: part.pivot_table(index="pair", columns="method", values="abc") for mode, part in areas.groupby("mode")}
-    scale = {mode: part.groupby("pair")[["expected", "best"]].first() for mode, part in areas.groupby("mode")}
+    ends = stats.Ends.of(chosen)
+    by_mode = dict(list(areas.groupby("mode")))
+    wide = {mode: part.pivot_table(index="pair", columns="method", values="abc") for mode, part in by_mode.items()}
+    scale = {mode: part.groupby("pair")[["expected", "best"]].first() for mode, part in by_mode.items()}
     names = list(dict.fromkeys(areas["method"]))
     shares, parts = {}, {}
-    for name, mode in product(names, modes):
+    for name, mode in product(names, MODES):
         above = (wide[mode][name] - scale[mode]["expected"]).to_numpy()
         room = (scale[mode]["best"] - scale[mode]["expected"]).to_numpy()
         shares[name, mode] = above.sum() / room.sum()
         parts[name, mode] = (above - shares[name, mode] * room) / room.mean()
     rows = []
     for name in names:
-        own, first = (sum(parts[which, mode] for mode in modes) / 2 for which in (name, names[0]))
-        score, top = (sum(shares[which, mode] for mode in modes) / 2 for which in (name, names[0]))
-        both = {mode: shares[name, mode] for mode in modes}
+        own, first = (sum(parts[which, mode] for mode in MODES) / 2 for which in (name, names[0]))
+        score, top = (sum(shares[which, mode] for mode in MODES) / 2 for which in (name, names[0]))
+        both = {mode: shares[name, mode] for mode in MODES}
         rows.append({"method": name, "score": score, "se": stats.mean(own, ends)[1], **both, "behind": top - score,
                      "behind_se": stats.mean(first - own, ends)[1]})  # fmt: skip
     return pd.DataFrame(rows)
@@ -175,12 +204,12 @@ def cell(
     chosen = pairs(fitted, rows, policy, seed, size, wide)
     if len(chosen) < 2:
         return pd.DataFrame(), {}
-    values = attributed(fitted, chosen, names, seed)
-    result = scored(areas(fitted, chosen, values, seed), chosen)
-    few = take(chosen, np.arange(len(chosen))[: 0 if wide else SHARED])
-    games = [] if wide else list(lattices(fitted.f, few.x, few.reference, progress=False))
+    games = games_of(fitted, chosen)
+    values = attributed(fitted, chosen, names, games, seed)
+    result = scored(areas(fitted, chosen, values, games, seed), chosen)
     d = float(chosen.differing.mean())
     spent = [evaluations(name, round(d)) for name in names]
+    small = [game for game in games if isinstance(game, Lattice)]
     result = result.assign(evaluations=spent, pairs=len(chosen), d=d, n=rows.shape[1],
-                           not_additive=np.nan if wide else not_additive(games))  # fmt: skip
-    return result, frozen(games, values)
+                           not_additive=not_additive(small) if small else np.nan)  # fmt: skip
+    return result, frozen(small[:SHARED], values)

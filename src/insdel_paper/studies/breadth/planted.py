@@ -14,7 +14,8 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 from insdel import Lattice, lattices
-from insdel_paper.studies.breadth.cells import areas, attributed, pairs, points, scored
+from insdel.trees import TreeGame
+from insdel_paper.studies.breadth.cells import areas, attributed, games_of, pairs, scored
 from insdel_paper.studies.breadth.models import FAMILIES
 from insdel_paper.studies.breadth.plan import Size, methods
 
@@ -62,16 +63,16 @@ def agreement(function: str, seed: int, size: Size = Size(), models: tuple[str, 
         chosen = pairs(fitted, x[half:], "one_to_one", seed, size)
         ends = np.asarray(chosen.x), np.asarray(chosen.reference)
         truth = [np.asarray(game.shapley()) for game in lattices(FUNCTIONS[function], *ends, progress=False)]
-        games = list(lattices(fitted.f, points(fitted, ends[0]), points(fitted, ends[1]), progress=False))
-        values = attributed(fitted, chosen, methods(family), seed)
-        scores = scored(areas(fitted, chosen, values, seed), chosen).set_index("method")["score"]
+        games = games_of(fitted, chosen)
+        values = attributed(fitted, chosen, methods(family), games, seed)
+        scores = scored(areas(fitted, chosen, values, games, seed), chosen).set_index("method")["score"]
         values |= {f"best {mode}": np.stack([ranks(game, mode) for game in games]) for mode in ORDERS}
         table = pd.DataFrame([{"method": name, "agreement": _mean_tau(part, truth)} for name, part in values.items()])
         parts.append(table.assign(score=table["method"].map(scores), function=function, seed=seed, family=family))
     return pd.concat(parts, ignore_index=True)
 
 
-def ranks(game: Lattice, mode: str) -> np.ndarray:
+def ranks(game: Lattice | TreeGame, mode: str) -> np.ndarray:
     """The best order as numbers that a method could have said: the first to come has the largest, (n,)."""
     order = np.asarray(game.best_order(mode))
     result = np.empty(game.n)

@@ -42,22 +42,33 @@ def study(
     planted : see `planted.agreement`
     """
     folder.mkdir(parents=True, exist_ok=True)
+    narrow, wide = ([name for name in names if (name in WIDE) == far] for far in (False, True))
     for seed in range(seeds):
-        for name in names:
-            rest = [family for family in families if not _file(folder, "cells", name, family, seed).is_file()]
-            rows = material(name, seed) if rest else None
-            for family in rest:
-                assert rows is not None
-                table = table_cells(rows, family, seed, size, folder)
-                write_parquet(table, _file(folder, "cells", name, family, seed))
-                say(f"{name}, {family}, seed {seed}: {len(table)} rows")
+        for name in narrow:
+            _table(folder, name, seed, families, size, say)
         for function in planted.FUNCTIONS:
             if not _file(folder, "planted", function, "", seed).is_file():
                 write_parquet(planted.agreement(function, seed), _file(folder, "planted", function, "", seed))
-        for name in CLASSIFIED if seed == 0 else ():
-            if name in names and not _file(folder, "classes", name, "", seed).is_file():
-                write_parquet(classified(material(name, seed), seed, size), _file(folder, "classes", name, "", seed))
+    for name in [name for name in CLASSIFIED if name in names]:
+        if not _file(folder, "classes", name, "", 0).is_file():
+            write_parquet(classified(material(name, 0), 0, size), _file(folder, "classes", name, "", 0))
+    for name in wide:  # one seed: a search takes a minute or two per model
+        _table(folder, name, 0, families, size, say)
     return {kind: _gathered(folder, kind) for kind in ("cells", "classes", "planted")}
+
+
+def _table(
+    folder: Path, name: str, seed: int, families: Sequence[str], size: Size, say: Callable[[str], object]
+) -> None:
+    """All families on one split of a table, as far as they are not in the folder."""
+    rest = [family for family in families if not _file(folder, "cells", name, family, seed).is_file()]
+    if not rest:
+        return
+    rows = material(name, seed)
+    for family in rest:
+        table = table_cells(rows, family, seed, size, folder)
+        write_parquet(table, _file(folder, "cells", name, family, seed))
+        say(f"{name}, {family}, seed {seed}: {len(table)} rows")
 
 
 def table_cells(rows: Material, family: str, seed: int, size: Size, folder: Path) -> pd.DataFrame:
