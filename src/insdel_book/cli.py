@@ -73,6 +73,7 @@ def parser() -> argparse.ArgumentParser:
     book.add_argument("--force", action="store_true", help="run chapters even if nothing changed")
     book.set_defaults(action=book_command)
     _add_report(commands)
+    _add_benchmark(commands)
     sync = commands.add_parser("sync", help="write the .ipynb of every chapter from its .md")
     sync.set_defaults(action=sync_command)
     _add_course(commands)
@@ -122,6 +123,20 @@ def _add_report(commands: Any) -> None:
     add("--seed", type=int, default=0)
     add("-o", "--output", type=Path, default=Path("report.html"))
     report.set_defaults(action=report_command)
+
+
+def _add_benchmark(commands: Any) -> None:
+    """Add the command `insdel benchmark`."""
+    text = "score a method of your own on frozen games of many tables and models, beside the known ones"
+    bench = commands.add_parser("benchmark", help=text)
+    bench.add_argument("entry", nargs="?", help="file.py:name of a function (f, d, budget, seed) → d numbers")
+    bench.add_argument("--budget", type=int, default=16, metavar="K", help="K d evaluations per game (default 16)")
+    bench.add_argument("--curve", action="store_true", help="several budgets")
+    bench.add_argument("--seconds", type=float, default=20.0, help="that one game may take (default 20)")
+    bench.add_argument("--model", help="file.py:name of your model: one more cell, with --data and --target")
+    bench.add_argument("--data", type=Path, metavar="CSV", help="your table")
+    bench.add_argument("--target", help="the column that the model predicts")
+    bench.set_defaults(action=benchmark_command)
 
 
 def _add_course(commands: Any) -> None:
@@ -187,6 +202,19 @@ def report_command(options: argparse.Namespace) -> None:
     choice = {name: value for name, value in vars(options).items() if name != "action"}
     written, notes = page.write(**choice)
     log("\n".join([*notes, str(written.resolve())]))
+
+
+def benchmark_command(options: argparse.Namespace) -> None:
+    """Score an entry on the frozen games, with a reader's own table as one more cell if there is one."""
+    from insdel_book import benchmark
+
+    if options.budget < 2:
+        raise UserError(f"--budget needs at least 2 evaluations per feature; found {options.budget}.")
+    own = [options.model, options.data, options.target]
+    if any(own) and not all(own):
+        raise UserError("a table of your own needs --model, --data and --target; at least one is missing.")
+    cell = benchmark.own_cell(*own) if all(own) else None
+    say("\n".join(benchmark.report(options.entry, cell, options.budget, options.curve, options.seconds)))
 
 
 def user_values(options: argparse.Namespace) -> dict[str, str]:
