@@ -192,6 +192,8 @@ BENT = {
     "leaves as if independent": lambda: theory.leaf_covariance(
         3, lambda one, two: trees.leaf_mean_area(one) * trees.leaf_mean_area(two)
     ),
+    "two-sided occlusion with three at a time": lambda: theory.two_sided_is_shapley(3, most=3),
+    "two-sided occlusion off by a third": lambda: theory.two_sided_error(3, half=sp.Rational(1, 3)),
     "sinh for even sets": lambda: theory.odd_kernel(3, counted=lambda u: len(u) % 2 == 0),
 }
 

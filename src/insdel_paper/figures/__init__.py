@@ -13,6 +13,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "best_order": ["beyond_hard", "beyond_shares", "beyond_walks", "both_differences", "both_kinds", "both_plane",
                        "chance_histogram", "chance_scale", "chance_tails"],
+        "breadth": ["breadth_interactions", "breadth_scores"],
         "binary": ["binary_distance", "binary_gain", "binary_line"],
         "cost": ["LIMIT", "bench_growth", "bench_ratios", "estimator_coverage", "estimator_enough", "estimator_errors",
                  "estimator_ratio_errors", "estimator_ratios", "growth_rates", "scale_costs", "spend_areas",

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from .algebra import Game, Subset, checked, hybrids, shapley, size, subsets, zero
+from .algebra import Game, Subset, checked, from_dividends, hybrids, shapley, size, subsets, symbols, zero
 from .check import Result, statement
 
 
@@ -73,4 +73,45 @@ def odd_kernel(n: int = 4, counted: Callable[[Subset], bool] = lambda u: len(u) 
         rf"$\sum_{{|u|\ \mathrm{{odd}}}} \prod_{{j\in u}} \rho_j z_j z'_j \propto \sinh(\sum_j b_j z_j z'_j)$, $n={n}$",
         exact and zero(total - (both[0] - both[1]) / 2),
         {"one factor": both[0].args[0]},
+    )
+
+
+def two_sided(game: Game, j: int) -> Any:
+    """[f_j − f_∅ + f_N − f_{N∖j}] / 2: feature j changed first, and changed last."""
+    every, single = frozenset(range(1, size(game) + 1)), frozenset({j})
+    return (game[single] - game[frozenset()] + game[every] - game[every - single]) / 2
+
+
+@statement("beyond the paper")
+def two_sided_is_shapley(n: int = 5, most: int = 2) -> Result:
+    """Two-sided occlusion is the Shapley value of every game whose interactions have at most two members."""
+    dividends = {u: delta for u, delta in symbols("Delta", checked(n, 6)).items() if len(u) <= most}
+    game = from_dividends(dividends, n)
+    values = shapley(game)
+    return (
+        rf"$\tau_j = \phi_j$ for all $j$ if $\Delta_u = 0$ for $|u| > {most}$, $n = {n}$",
+        all(zero(two_sided(game, j) - values[j]) for j in values),
+        {"φ_1": sp.expand(values[1])},
+    )
+
+
+@statement("beyond the paper")
+def two_sided_error(n: int = 5, half: Any = sp.S.Half) -> Result:
+    """τ_j − φ_j = Σ (1/2 − 1/|u|) Δ_u over the sets u of three or more that contain j: less than half of each."""
+    dividends = symbols("Delta", checked(n, 6))
+    game = from_dividends(dividends, n)
+    values = shapley(game)
+    large = [u for u in dividends if len(u) >= 3]
+
+    def error(members: list[Subset]) -> Any:
+        return sp.Add(*((half - sp.Rational(1, len(u))) * dividends[u] for u in members))
+
+    each = all(zero(two_sided(game, j) - values[j] - error([u for u in large if j in u])) for j in values)
+    between = two_sided(game, 1) - two_sided(game, 2) - (values[1] - values[2])
+    one, other = ([u for u in large if j in u and i not in u] for j, i in ((1, 2), (2, 1)))
+    return (
+        rf"$\tau_j - \phi_j = \sum_{{u \ni j,\ |u| \ge 3}} (1/2 - 1/|u|)\,\Delta_u$; in $\tau_i - \tau_j$ the sets "
+        rf"that contain both cancel, $n = {n}$",
+        each and zero(between - error(one) + error(other)),
+        {"τ_1 − φ_1": sp.expand(two_sided(game, 1) - values[1])},
     )
