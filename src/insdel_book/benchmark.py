@@ -199,6 +199,11 @@ def report(
     return [*lines, *(points if curve else [])]
 
 
+def page(text: str) -> str:
+    """Fill the standing table into the benchmark's page."""
+    return text.replace("% benchmark", "\n".join(report(None)))
+
+
 def _error(by_table: pd.Series) -> float:
     return float(by_table.std() / len(by_table) ** 0.5)
 

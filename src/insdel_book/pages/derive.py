@@ -1,4 +1,4 @@
-"""The pages that are derived from records: the claims and the errata, made again when code or records change."""
+"""The pages that are derived from records: the claims, the errata, the benchmark, made again when code or records change."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from insdel.store import replace
+from insdel_book import benchmark
 from insdel_book.cache import SRC, folder_hash
 from insdel_book.pages.claims import claims_page
 from insdel_book.pages.errata import errata_page
@@ -15,7 +16,7 @@ from insdel_paper.claims import CLAIMS, derive
 
 
 def write_pages(root: Path, folder: Path, staged: Collection[str]) -> None:
-    """Write the pages that are derived from recorded results, the claims and the errata, into a staging tree.
+    """Write the pages that are derived from recorded results and frozen games into a staging tree.
 
     Parameters
     ----------
@@ -26,6 +27,7 @@ def write_pages(root: Path, folder: Path, staged: Collection[str]) -> None:
     makers = {
         "claims": lambda text: claims_page(text, derive(CLAIMS), staged),
         "errata": errata_page,
+        "benchmark": benchmark.page,
     }
     packages = [folder_hash(SRC / name) for name in ("insdel", "insdel_paper", "insdel_book")]
     state = [*packages, folder_hash(results.folder()), *sorted(staged)]
