@@ -1,4 +1,4 @@
-"""The pages that are derived from records: the claims, the errata, the benchmark, made again when code or records change."""
+"""The pages that are derived when code or records change: claims, errata, benchmark."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def breadth_scores(cells: pd.DataFrame, families: Sequence[str], titles: Mapping
     """
     names = [name for name in titles if name in set(cells["method"])]
     figure, panels = panels_row(len(families), 2.4 * len(families), 0.36 * len(names) + 1.2, sharey=True)
-    for panel, family in zip(np.atleast_1d(panels), families, strict=True):
+    for panel, family in zip(panels, families, strict=True):
         rows = cells[cells["family"] == family].groupby(["method", "table"])["score"].mean()
         for place, name in enumerate(names):
             if name not in rows.index.get_level_values("method"):
@@ -29,9 +29,8 @@ def breadth_scores(cells: pd.DataFrame, families: Sequence[str], titles: Mapping
             panel.plot(values.mean(), place, "|", color=PALETTE["black"], markersize=14, markeredgewidth=2)
         panel.set_title(family, fontsize="medium")
         panel.set_xlabel("score")
-    first = np.atleast_1d(panels)[0]
-    first.set_yticks(range(len(names)), [titles[name] for name in names])
-    first.set_ylim(len(names) - 0.5, -0.5)
+    panels[0].set_yticks(range(len(names)), [titles[name] for name in names])
+    panels[0].set_ylim(len(names) - 0.5, -0.5)
     return figure
 
 

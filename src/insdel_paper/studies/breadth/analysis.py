@@ -81,7 +81,7 @@ def interactions(cells: pd.DataFrame, a: str = "kernel_shap", b: str = "integrat
     """
     shares = cells.drop_duplicates(CELL).set_index(CELL)["not_additive"]
     rows = wide(cells, NETWORKS).join(shares).dropna(subset=[a, b, "not_additive"])
-    result = {}
+    result: dict[str, float] = {}
     for name, values in {"gap": rows[a] - rows[b], "score": rows[a]}.items():
         both = pd.DataFrame({"share": rows["not_additive"], "value": values})
         parts = [part for _, part in both.groupby("table") if len(part) > 2]
