@@ -18,6 +18,8 @@ def breadth_scores(cells: pd.DataFrame, families: Sequence[str], titles: Mapping
     titles : method → its name, the first on top
     """
     names = [name for name in titles if name in set(cells["method"])]
+    means = cells[cells["method"].isin(names) & cells["family"].isin(families)].groupby(["method", "family", "table"])
+    lowest = float(means["score"].mean().min())
     figure, panels = panels_row(len(families), 2.4 * len(families), 0.36 * len(names) + 1.2, sharey=True)
     for panel, family in zip(panels, families, strict=True):
         rows = cells[cells["family"] == family].groupby(["method", "table"])["score"].mean()
@@ -27,8 +29,9 @@ def breadth_scores(cells: pd.DataFrame, families: Sequence[str], titles: Mapping
             values = rows[name].to_numpy()
             panel.plot(values, np.full(len(values), place), "o", color=COLORS[0], markersize=3, alpha=0.5)
             panel.plot(values.mean(), place, "|", color=PALETTE["black"], markersize=14, markeredgewidth=2)
-        panel.set_title(family, fontsize="medium")
+        panel.set_title(family, fontsize="small")
         panel.set_xlabel("score")
+        panel.set_xlim(min(0.5, lowest - 0.02), 1.02)
     panels[0].set_yticks(range(len(names)), [titles[name] for name in names])
     panels[0].set_ylim(len(names) - 0.5, -0.5)
     return figure
@@ -51,7 +54,7 @@ def breadth_interactions(cells: pd.DataFrame, scores: pd.DataFrame, families: Se
             some = rows["family"] == family
             panel.plot(100 * rows.loc[some, "not_additive"], values[some], marker, color=color, markersize=4, alpha=0.6,
                        linestyle="none", label=family)  # fmt: skip
-        panel.set_xlabel("share of the game that is not additive (%)")
+        panel.set_xlabel("share that is not additive (%)")
         panel.set_ylabel(label)
     panels[0].legend(fontsize="small")
     return figure

@@ -82,7 +82,7 @@ def table_cells(rows: Material, family: str, seed: int, size: Size, folder: Path
         if seed == 0 and not wide and family != "linear" and len(games.get("d", ())):
             path = folder / f"games-{rows.name}-{family}-{policy}.npz"
             with path.with_suffix(".part").open("wb") as file:
-                np.savez_compressed(file, allow_pickle=False, **games)
+                np.savez_compressed(file, **games)  # type: ignore[arg-type]
             os.replace(path.with_suffix(".part"), path)
     result = pd.concat(parts, ignore_index=True)
     return result.assign(table=rows.name, family=family, seed=seed, r2=_r2(fitted, rows))
