@@ -20,12 +20,18 @@ LOCK = {
     for line in (ROOT / "requirements.lock").read_text().splitlines()
     if line and not line.startswith("#")
 }
+CARRIERS = PROJECT["optional-dependencies"]["tables"]  # wheels that only carry rows: pinned here, never in the lock
 REQUIREMENTS = [
     Requirement(text)
     for group in [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    if group is not CARRIERS
     for text in group
     if not text.startswith("insdel[")
 ]
+
+
+def test_wheels_that_carry_rows_are_pinned():
+    assert all("==" in text for text in CARRIERS)
 
 
 @pytest.mark.parametrize("requirement", REQUIREMENTS, ids=str)

