@@ -142,17 +142,19 @@ def standing(games: Games, areas: dict[str, np.ndarray], spent: dict[str, float]
 
 def own_cell(model: str, path: Path, target: str, seed: int = 0) -> Games:
     """A reader's own table and model as one more cell: the methods that fit any model, on up to 40 pairs."""
-    from insdel.own import models, pairs, table
+    from insdel.own import models
+    from insdel.own.table import read
 
-    rows = table.read(path, target)
-    split = table.split(rows, seed=seed)
-    subject = models.make(model, rows, split, seed=seed)
-    chosen = pairs.pick("counterfactual", subject.f, split, n_pairs=40, seed=seed)
-    few = np.flatnonzero(chosen.differing <= MOST_D)
+    loaded = models.load(model)
+    table = read(path, target, fitted=models.fitted_columns(loaded))
+    subject = models.prepare(loaded, table, Path(model).name)
+    rows = subject.features
+    chosen = insdel.policies.one_to_one(rows.sample(min(len(rows), 400), random_state=seed), seed)
+    few = np.flatnonzero((chosen.differing >= 2) & (chosen.differing <= MOST_D))[:40]
     if not len(few):
         least = int(chosen.differing.min())
-        raise UserError(f"a cell needs pairs that differ in at most {MOST_D} features; found {least}. Drop columns.")
-    x, reference = chosen.x[few], chosen.reference[few]
+        raise UserError(f"a cell needs pairs that differ in 2 to {MOST_D} features; found {least} or more. Drop columns.")
+    x, reference = chosen.x.iloc[few], chosen.reference.iloc[few]
     lattices = list(insdel.lattices(subject.f, x, reference, progress=False))
     own, areas = [_players_only(lattice) for lattice in lattices], {}
     for name in OWN_METHODS:
@@ -160,7 +162,7 @@ def own_cell(model: str, path: Path, target: str, seed: int = 0) -> Games:
         said = np.asarray(insdel.explain(method, subject.f, x, reference, **OPTIONS.get(name, {})))
         players = [row[list(lattice.players)] for lattice, row in zip(lattices, said, strict=True)]
         areas[name] = np.array([frozen.areas_of(game, row) for game, row in zip(own, players, strict=True)])
-    cells = pd.DataFrame({"table": [path.stem], "family": ["own model"], "policy": ["counterfactual"]})
+    cells = pd.DataFrame({"table": [path.stem], "family": ["own model"], "policy": ["one_to_one"]})
     return Games(cells, np.zeros(len(own), dtype=int), own, np.array([frozen.scale_of(g) for g in own]), areas)
 
 

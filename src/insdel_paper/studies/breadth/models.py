@@ -16,6 +16,7 @@ from insdel.own import mlp
 HYPER = mlp.Hyper((256, 128, 64), dropout=0.1, learning_rate=3e-3)
 EPOCHS, BATCH, HELD = 40, 128, 0.1
 WIDTH, TOKEN, HEADS = 64, 16, 2
+Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,10 @@ def transformer(n: int) -> nn.Sequential:
                          nn.LayerNorm(TOKEN), nn.ReLU(), nn.Linear(TOKEN, 1), nn.Flatten(0))  # fmt: skip
 
 
-def train(build: Callable[[int], nn.Module], x: np.ndarray, y: np.ndarray, seed: int) -> nn.Module:
-    """Fit a network by AdamW to squared errors, and keep the epoch that is best on a tenth of the rows."""
+def train(
+    build: Callable[[int], nn.Module], x: np.ndarray, y: np.ndarray, seed: int, loss: Loss = nn.functional.mse_loss
+) -> nn.Module:
+    """Fit a network by AdamW, to squared errors by default, and keep the epoch that is best on a tenth of the rows."""
     rows, truth = torch.as_tensor(x), torch.as_tensor(y)
     with mlp.seeded(seed):
         network = build(x.shape[1])
@@ -111,14 +114,14 @@ def train(build: Callable[[int], nn.Module], x: np.ndarray, y: np.ndarray, seed:
             network.train()
             for part in mlp.batches(len(taught), BATCH):
                 optimiser.zero_grad()
-                nn.functional.mse_loss(network(rows[taught[part]]), truth[taught[part]]).backward()
+                loss(network(rows[taught[part]]), truth[taught[part]]).backward()
                 optimiser.step()
                 schedule.step()
             network.eval()
             with torch.no_grad():
-                loss = float(nn.functional.mse_loss(network(rows[held]), truth[held]))
-            if loss < best:
-                best, kept = loss, copy.deepcopy(network.state_dict())
+                now = float(loss(network(rows[held]), truth[held]))
+            if now < best:
+                best, kept = now, copy.deepcopy(network.state_dict())
     network.load_state_dict(kept)
     return network.eval().requires_grad_(False)
 
@@ -127,6 +130,14 @@ def fit_mlp(x: np.ndarray, y: np.ndarray, seed: int) -> Fitted:
     """The book's network, smaller: PReLU layers with dropout, fitted by Huber's loss."""
     recipe = mlp.Recipe(epochs=EPOCHS, batch=BATCH)
     return Fitted(mlp.fit(x, y, HYPER, recipe, seed=seed, device="cpu", progress=False))
+
+
+def fit_classifier(x: np.ndarray, y: np.ndarray, seed: int) -> mlp.MLP:
+    """The same network, fitted by cross-entropy: its output is the logit of y = 1."""
+    loss = nn.functional.binary_cross_entropy_with_logits
+    network = train(lambda n: mlp.MLP(n, HYPER.neurons, HYPER.dropout), x, y, seed, loss)
+    assert isinstance(network, mlp.MLP)
+    return network
 
 
 def fit_linear(x: np.ndarray, y: np.ndarray, seed: int) -> Fitted:

@@ -12,13 +12,11 @@ from sklearn.metrics import r2_score
 from torch import nn
 
 from insdel.evaluate import predict
-from insdel.own import mlp
-from insdel.own.network import fit_classifier
 from insdel.store import write_parquet
 from insdel_paper.data import tables
 from insdel_paper.studies.breadth import planted
 from insdel_paper.studies.breadth.cells import POLICIES, Material, cell, material, points
-from insdel_paper.studies.breadth.models import BATCH, EPOCHS, FAMILIES, HYPER, Fitted
+from insdel_paper.studies.breadth.models import FAMILIES, Fitted, fit_classifier
 from insdel_paper.studies.breadth.plan import WIDE, Size, methods
 
 CLASSIFIED = ("wage", "saratoga", "births")  # is the target above the median of the training rows?
@@ -91,8 +89,7 @@ def table_cells(rows: Material, family: str, seed: int, size: Size, folder: Path
 def classified(rows: Material, seed: int, size: Size) -> pd.DataFrame:
     """A network that tells high targets from low ones, explained as logit and as probability."""
     high, high_test = (np.asarray(part > np.median(rows.y), dtype=np.float32) for part in (rows.y, rows.y_test))
-    recipe = mlp.Recipe(epochs=EPOCHS, batch=BATCH)
-    network = fit_classifier(rows.x, high, HYPER, recipe, seed, "cpu")
+    network = fit_classifier(rows.x, high, seed)
     right = float(((np.asarray(predict(network, points(Fitted(network), rows.x_test))) > 0) == high_test).mean())
     parts = []
     for output, f in {"logit": network, "probability": nn.Sequential(*network.layers, nn.Sigmoid()).eval()}.items():
