@@ -153,7 +153,7 @@ def own_cell(model: str, path: Path, target: str, seed: int = 0) -> Games:
     few = np.flatnonzero((chosen.differing >= 2) & (chosen.differing <= MOST_D))[:40]
     if not len(few):
         least = int(chosen.differing.min())
-        raise UserError(f"a cell needs pairs that differ in 2 to {MOST_D} features; found {least} or more. Drop columns.")
+        raise UserError(f"a cell needs pairs that differ in 2 to {MOST_D} features; found at least {least}.")
     x, reference = chosen.x.iloc[few], chosen.reference.iloc[few]
     lattices = list(insdel.lattices(subject.f, x, reference, progress=False))
     own, areas = [_players_only(lattice) for lattice in lattices], {}
