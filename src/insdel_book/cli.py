@@ -214,7 +214,7 @@ def benchmark_command(options: argparse.Namespace) -> None:
     if any(own) and not all(own):
         raise UserError("a table of your own needs --model, --data and --target; at least one is missing.")
     cell = benchmark.own_cell(*own) if all(own) else None
-    say("\n".join(benchmark.report(options.entry, cell, options.budget, options.curve, options.seconds)))
+    log("\n".join(benchmark.report(options.entry, cell, options.budget, options.curve, options.seconds)))
 
 
 def user_values(options: argparse.Namespace) -> dict[str, str]:

@@ -126,7 +126,7 @@ class Run:
 RUNS: dict[str, Run] = {}
 
 
-def record(name: str, what: str, tables: tuple[str, ...], **full_size: Any) -> Callable[[AnyWork], AnyWork]:
+def record(name: str, what: str, tables: tuple[str, ...], /, **full_size: Any) -> Callable[[AnyWork], AnyWork]:
     """Declare a study's function as a full-size run; it gets a `RunContext`, and the parameters by name.
 
     name, what, tables : as in `Run`

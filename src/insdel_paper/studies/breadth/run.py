@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,8 @@ from torch import nn
 from insdel.evaluate import predict
 from insdel.store import write_parquet
 from insdel_paper.data import tables
+from insdel_paper.data.tables import load
+from insdel_paper.records.run import Recording, RunContext, record
 from insdel_paper.studies.breadth import planted
 from insdel_paper.studies.breadth.cells import POLICIES, Material, cell, material, points
 from insdel_paper.studies.breadth.models import FAMILIES, Fitted, fit_classifier
@@ -28,7 +32,7 @@ def study(
     families: Sequence[str] = tuple(FAMILIES),
     seeds: int = 3,
     size: Size = Size(),  # noqa: B008, a frozen dataclass
-    say: Callable[[str], object] = print,
+    log: Callable[[str], object] = print,
 ) -> dict[str, pd.DataFrame]:
     """Carry out what is not in the folder yet, and return the tables cells, classes and planted.
 
@@ -43,7 +47,7 @@ def study(
     narrow, wide = ([name for name in names if (name in WIDE) == far] for far in (False, True))
     for seed in range(seeds):
         for name in narrow:
-            _table(folder, name, seed, families, size, say)
+            _table(folder, name, seed, families, size, log)
         for function in planted.FUNCTIONS:
             if not _file(folder, "planted", function, "", seed).is_file():
                 write_parquet(planted.agreement(function, seed), _file(folder, "planted", function, "", seed))
@@ -51,12 +55,12 @@ def study(
         if not _file(folder, "classes", name, "", 0).is_file():
             write_parquet(classified(material(name, 0), 0, size), _file(folder, "classes", name, "", 0))
     for name in wide:  # one seed: a search takes a minute or two per model
-        _table(folder, name, 0, families, size, say)
+        _table(folder, name, 0, families, size, log)
     return {kind: _gathered(folder, kind) for kind in ("cells", "classes", "planted")}
 
 
 def _table(
-    folder: Path, name: str, seed: int, families: Sequence[str], size: Size, say: Callable[[str], object]
+    folder: Path, name: str, seed: int, families: Sequence[str], size: Size, log: Callable[[str], object]
 ) -> None:
     """All families on one split of a table, as far as they are not in the folder."""
     rest = [family for family in families if not _file(folder, "cells", name, family, seed).is_file()]
@@ -66,7 +70,7 @@ def _table(
     for family in rest:
         table = table_cells(rows, family, seed, size, folder)
         write_parquet(table, _file(folder, "cells", name, family, seed))
-        say(f"{name}, {family}, seed {seed}: {len(table)} rows")
+        log(f"{name}, {family}, seed {seed}: {len(table)} rows")
 
 
 def table_cells(rows: Material, family: str, seed: int, size: Size, folder: Path) -> pd.DataFrame:
@@ -110,3 +114,16 @@ def _gathered(folder: Path, kind: str) -> pd.DataFrame:
     """All finished parts of a kind, in the order of their names."""
     parts = [pd.read_parquet(path) for path in sorted(folder.glob(f"{kind}-*.parquet"))]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+@record(
+    "breadth", "methods on twenty tables", ("cells", "classes", "planted"), tables=tables.NAMES,
+    families=tuple(FAMILIES), seeds=3, **asdict(Size()),
+)  # fmt: skip
+def measure_breadth(
+    context: RunContext, *, tables: Sequence[str], families: Sequence[str], seeds: int, **size: Any
+) -> Recording:
+    """The study at the size that the book shows."""
+    found = study(context.folder / "parts", tables, families, seeds, Size(**size), context.log)
+    sources = {name: dict(load(name).provenance) for name in tables}
+    return Recording(found, {"data": sources, "seconds_are": "training, explaining and scoring, over all starts"})
