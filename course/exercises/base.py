@@ -26,7 +26,7 @@ CHAPTERS = {
     "shuffle": "Shuffle the order",
     "not-best": "See why Shapley is not the best order",
     "best": "Find out when Shapley is the best order",
-    "binary": "Carry integrated gradients over to binary features",
+    "binary": "Extend integrated gradients to binary features",
     "data-models": "Meet the data",
     "bangalore": "Compare rankings on houses in Bangalore",
     "cern": "Weigh electron pairs three ways",
