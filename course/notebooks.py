@@ -112,10 +112,10 @@ def picture(name: str) -> str:
 
 
 def with_mistakes(exercise: Exercise) -> str:
-    """Return the solved source with the mistakes that the check knows as comments, inside the marks."""
+    """Return the solved source with the mistakes that the check recognises as comments, inside the marks."""
     known = "\n".join(f"# - {message}" for message in exercise.task.mistakes)
     indent = " " * (exercise.source.index(BEGIN) - exercise.source.rindex("\n", 0, exercise.source.index(BEGIN)) - 1)
-    note = textwrap.indent(f"# The check knows these mistakes:\n{known}\n", indent)
+    note = textwrap.indent(f"# The check recognises these mistakes:\n{known}\n", indent)
     return exercise.source.replace(f"{BEGIN}\n", f"{BEGIN}\n{note}")
 
 

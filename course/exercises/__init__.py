@@ -1,4 +1,4 @@
-"""Exercises over the book, each with a solution, a check, and the mistakes that the check knows by name.
+"""Exercises over the book, each with a solution, a check, and the mistakes that the check recognises.
 
 >>> from insdel_book.course import load_course
 >>> exercises = load_course("exercises")

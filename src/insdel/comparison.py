@@ -118,7 +118,7 @@ def compare(
     score : place every area between chance (0) and the best order (1). That takes all 2ᵈ hybrids of each pair or,
         beyond 20 differing features, a search; without it the column is empty
     chunk : pairs that are worked on together; also what a checkpoint holds
-    checkpoint : folder for finished chunks; a run that was killed goes on from there
+    checkpoint : folder for finished chunks; a run that was killed continues from there
     scheduler : address of a Dask scheduler ("tcp://…") or a `distributed.Client`; default: this process
 
     Returns

@@ -74,7 +74,7 @@ def encode(*frames: pd.DataFrame) -> tuple[Columns, list[np.ndarray]]:
     names = list(frames[0].columns)
     if len(set(names)) != len(names):
         doubled = next(name for name in names if names.count(name) > 1)
-        raise UserError(f"the columns of a data frame need different names, but {doubled!r} stands there twice.")
+        raise UserError(f"the columns of a data frame need different names, but {doubled!r} occurs twice.")
     dtypes, labels, numbers = [], [], []
     for j, name in enumerate(names):
         parts = [frame.iloc[:, j] for frame in frames]

@@ -72,7 +72,7 @@ right, or that the features cause the outcome.</li>
 def check_name(path: Path) -> None:
     """Refuse a name that is not one of an HTML page."""
     if path.suffix.lower() not in (".html", ".htm"):
-        raise UserError(f"a report is an HTML page; name it so: {path.with_suffix('.html')}, not {path.name}.")
+        raise UserError(f"a report is an HTML page; name it {path.with_suffix('.html')}, not {path.name}.")
 
 
 def write_report(

@@ -345,7 +345,7 @@ def summary(
         shown = ", ".join(sorted(known))
         raise UserError(f"differences must name methods of the table ({shown}); found {unknown[0]!r}.")
     if table.duplicated(["pair", "method", "mode"]).any():
-        raise UserError("summary needs each method once for each pair and mode; found some twice. Number pairs anew.")
+        raise UserError("summary needs each method once for each pair and mode; found some twice. Renumber the pairs.")
     parts = []
     for mode, rows in table.groupby("mode", sort=False):
         wide = rows.pivot_table(index="pair", columns="method", values=value, dropna=False)

@@ -51,7 +51,7 @@ class Store:
             if result:
                 raise UserError(
                     f"the checkpoint folder {folder.name!r} holds another comparison: {result}. "
-                    "Pass another folder, or delete this one to begin anew."
+                    "Pass another folder, or delete this one to start again."
                 )
         if not note.is_file():
             replace(note, json.dumps(self.identity, indent=1))
@@ -99,14 +99,14 @@ def _about(path: Path) -> str:
 
 
 def _whole(path: Path) -> bool:
-    """Whether a file can be read; one that is damaged is removed with a word, and made anew."""
+    """Whether a file can be read; one that is damaged is removed with a warning, and computed again."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         json.loads(path.read_bytes()) if path.suffix == ".json" else pq.read_table(path)
     except (pa.ArrowInvalid, OSError, ValueError) as error:
-        warnings.warn(f"{path.name} is damaged ({error}); it is made anew.", stacklevel=4)
+        warnings.warn(f"{path.name} is damaged ({error}); it is computed again.", stacklevel=4)
         path.unlink()
         return False
     return True

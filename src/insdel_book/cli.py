@@ -1,4 +1,4 @@
-"""The command `insdel`: run a chapter, build the book, get data, check that all is there."""
+"""The command `insdel`: run a chapter, build the book, get data, check the installation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from insdel_book.chapters import PROFILES, find_chapter, list_chapters
 from insdel_book.clone import clone, find_root
 from insdel_book.parameters import check_values
 
-KEPT = "finished chapters and finished chunks of comparisons are kept: the same command goes on from there"
+KEPT = "finished chapters and finished chunks of comparisons are kept: the same command continues from there"
 COURSE = """Write student/ and teacher/ with exercise notebooks, and slides/ with a deck for each lecture. A deck is
 made of chapters as they ran; those that have changed since the last book or course run first. Open slides/index.html in
 a browser; no network is needed. What is on which slide: course/lectures.yml."""
@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
     run.add_argument("-l", "--list", action="store_true", help="list the chapter's parameters and stop")
     run.add_argument("-o", "--output", type=Path, help="folder for the result (default: runs/CHAPTER/TIME)")
-    run.add_argument("--profile", choices=PROFILES, default="quick", help="parameters not named with -p")
+    run.add_argument("--profile", choices=PROFILES, default="quick", help="values of parameters not set with -p")
     run.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, tcp://…, for chapters that compare")
     run.set_defaults(action=run_command)
     book = commands.add_parser("book", help="run what changed and build the book into build/book")
@@ -81,11 +81,11 @@ def parser() -> argparse.ArgumentParser:
     data.add_argument("fetch", nargs="*", metavar="fetch NAME", help="download the real file of a data set")
     data.set_defaults(action=data_command)
     record = commands.add_parser("record", help="carry out a full-size run and write it to results/ (hours; resumable)")
-    record.add_argument("names", nargs="*", metavar="NAME", help="of the runs, or all")
+    record.add_argument("names", nargs="*", metavar="NAME", help="names of runs, or all")
     record.add_argument("-l", "--list", action="store_true", help="list the runs and stop")
     record.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
                         help="a trial with another size, into build/trials/")  # fmt: skip
-    record.add_argument("--threads", type=int, default=1, help="of this process; changing it alters rounding")
+    record.add_argument("--threads", type=int, default=1, help="threads of this process; changing it alters rounding")
     record.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, tcp://…, for runs that compare")
     record.set_defaults(action=record_command)
     claims = commands.add_parser("claims", help="derive the verdict on every claim of the paper from the records")
@@ -97,7 +97,7 @@ def parser() -> argparse.ArgumentParser:
     device = commands.add_parser("device", help="check a GPU against the processor, and print a report to send in")
     device.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu shows the report's form")
     device.set_defaults(action=device_command)
-    doctor = commands.add_parser("doctor", help="check that all is there, and say what to do if not")
+    doctor = commands.add_parser("doctor", help="check that everything needed is installed; say what to do if not")
     doctor.set_defaults(action=doctor_command)
     return top
 
@@ -146,7 +146,7 @@ def _add_course(commands: Any) -> None:
     course.add_argument("-o", "--output", type=Path, help="another folder for them")
     course.add_argument("--only", choices=("notebooks", "slides"), help="one of the two")
     course.add_argument("--lectures", nargs="+", metavar="LECTURE", help="slides of these only: walk, houses, …")
-    course.add_argument("--profile", choices=PROFILES, default="quick", help="with which the slides' chapters run")
+    course.add_argument("--profile", choices=PROFILES, default="quick", help="profile of the slides' chapters")
     course.set_defaults(action=course_command)
 
 
@@ -246,7 +246,7 @@ def sync_command(options: argparse.Namespace) -> None:
 
     root = find_root()
     changed = sync(root, list_chapters(root))
-    log("\n".join(f"written: {path.relative_to(root)}" for path in changed) or "all in step")
+    log("\n".join(f"written: {path.relative_to(root)}" for path in changed) or "every .ipynb is up to date")
 
 
 def course_command(options: argparse.Namespace) -> None:

@@ -2,7 +2,7 @@
 
 Where the comment is too long for its line, it stands above, on lines of its own.
 
-What a parameter may be stands behind the last semicolon of its comment, in words that a person reads and `parse`
+What a parameter may be follows the last semicolon of its comment, in words that a person reads and `parse`
 understands: `2 to 5`, `at least 1`, `one of a, b`, `some of a, b`, `each at least 0`, `None or a file` …
 (all of them: `insdel_book.ranges`).
 """

@@ -73,7 +73,7 @@ def reach(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), ANSWER).close()
     except (OSError, ValueError, OverflowError) as error:
-        raise UserError(f"parameter 'scheduler': nobody answers at {address} ({error}). Is the cluster up?") from None
+        raise UserError(f"parameter 'scheduler': no scheduler answers at {address} ({error}). Is it running?") from None
 
 
 def _open_picture(path: Path) -> None:

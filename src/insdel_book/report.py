@@ -20,7 +20,7 @@ def report(
     ----------
     verdict, chapter : show these claims only; all of them are derived in any case
     as_json : all numbers, for other programs
-    write : state the derived verdicts from now on
+    write : save the derived verdicts as expected
     """
     choice = choose(verdict, chapter)
     findings = derive(CLAIMS)

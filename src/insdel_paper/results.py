@@ -31,7 +31,7 @@ class DamagedRecordError(UserError):
 
     def __init__(self, name: str, problem: str) -> None:
         self.problem = problem
-        self.remedy = f"`git checkout -- results/{name}` brings it back, `insdel record {name}` makes it anew"
+        self.remedy = f"`git checkout -- results/{name}` brings it back, `insdel record {name}` makes it again"
         super().__init__(f"the record {name!r} is damaged: {problem}. In a clone, {self.remedy}.")
 
 

@@ -41,7 +41,7 @@ FLATS = "area,rooms,price\n" + "".join(f"{30 + i / 7:.2f},{1 + i % 4},{3 * i % 1
         (["your_own", "-p", "n_rows", "0"], "at least 4; found '0'"),
         (["your_own", "-p", "n_rows", "4", "-p", "n_rows", "5"], "given twice"),
         (["bangalore", "-p", "path", "houses.csv"], "resolve the merge"),
-        (["cern", "-p", "scheduler", "tcp://127.0.0.1:1"], "nobody answers"),
+        (["cern", "-p", "scheduler", "tcp://127.0.0.1:1"], "no scheduler answers"),
         (["images", "-p", "photo", "houses.csv"], "cannot be read as a picture"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -107,7 +107,7 @@ def test_students_get_what_nbgrader_would_release(topic: str) -> None:
 def test_students_get_no_solution(topic: str) -> None:
     text = nbformat.writes(notebooks.notebook(topic, False))
     source = "\n".join(cell.source for cell in notebooks.notebook(topic, False).cells)
-    assert "SOLUTION" not in text and "The check knows these mistakes" not in text
+    assert "SOLUTION" not in text and "The check recognises these mistakes" not in text
     for one in EXERCISES.values():
         for line in one.body.splitlines():
             assert len(line.strip()) <= 12 or line.strip() not in source, (one.name, line)

@@ -125,7 +125,7 @@ def test_all_mistakes_come_in_one_message_and_nothing_is_written(folder: Path, c
     assert insdel("--attributions", "none.csv", "--model", "mine.pkl", "-o", "r.pdf", "--target", "cost", "--rows", "1",
                   "--groups", "size") == 2  # fmt: skip
     told = capsys.readouterr().err
-    for part in ("name it so: r.html", "found none at none.csv", "attributions need a sign", "at least 2", "a pickle",
+    for part in ("name it r.html", "found none at none.csv", "attributions need a sign", "at least 2", "a pickle",
                  "has no column cost", "NAME=COLUMN,COLUMN; found size"):  # fmt: skip
         assert part in told
     assert insdel("--attributions", "flats.csv", "shap.csv", "--sign", "shap", "--groups", "size=area,garden") == 2

@@ -242,7 +242,7 @@ def test_stopped_it_says_what_is_kept_and_how_to_go_on(place):
     said = []
     with pytest.raises(KeyboardInterrupt):
         carry_out(replace(fake(), work=stop), log=said.append)
-    assert said[-1] == "stopped: 1 finished parts are kept in build/records/fake; to go on: insdel record fake"
+    assert said[-1] == "stopped: 1 finished parts are in build/records/fake; to continue: insdel record fake"
     assert not results.exists("fake")
 
 
@@ -260,7 +260,7 @@ def test_a_log_gets_a_line_now_and_then(place, monkeypatch):
 
 
 def test_a_run_that_writes_other_tables_than_it_says_is_refused(place):
-    with pytest.raises(RuntimeError, match="is to write"):
+    with pytest.raises(RuntimeError, match="should write"):
         carry_out(replace(fake(), tables=("curves",)))
 
 
@@ -376,5 +376,5 @@ def test_a_sample_of_recorded_rows_is_reproduced(name, monkeypatch):
     again = compare(one.model, one.pairs.x[:first], one.pairs.reference[:first], methods, options=one.options).table
     both = [tables.wide(part[part["pair"] < first])[methods] for part in (again, table)]
     close = np.isclose(both[0], both[1], atol=2e-3, rtol=2e-3)
-    # another processor rounds otherwise: now and then two nearly equal attributions change places
+    # another processor rounds differently: now and then two nearly equal attributions change places
     assert close.mean() > 0.97, pd.concat(both, axis=1, keys=["now", "recorded"])

@@ -198,7 +198,7 @@ def figures(shown: Collection[Figure]) -> list[str]:
          f.rule, SYMBOLS[f.verdict] if f.verdict else ""]
         for f in shown
     ]  # fmt: skip
-    return table(["number", "paper", "ours", "apart", "asked", ""], rows)
+    return table(["number", "paper", "ours", "apart", "required", ""], rows)
 
 
 def number(value: float | None, se: float | None = None) -> str:

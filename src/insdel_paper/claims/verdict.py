@@ -93,7 +93,7 @@ class Figure:
     ----------
     ours, se : our number and its standard error; None where there is none
     paper, paper_se : the printed ones
-    rule : what is asked of our number, "> 0" for instance
+    rule : what the claim requires of our number, "> 0" for instance
     verdict : one of `VERDICTS`; None for a number that is only shown
     margin : how far it is on the claimed side of its limit, in standard errors; None where there is none
     df : degrees of freedom of the standard error, where few replicates are behind it

@@ -28,7 +28,7 @@ LOG_SECONDS = 60.0  # between two lines of a log
 class RunContext:
     """Where and how a run works.
 
-    folder : for finished parts; a run that was killed goes on from there
+    folder : for finished parts; a run that was killed continues from there
     threads : of this process; changing it alters rounding
     scheduler : of a Dask cluster, as for `compare`
     log : gets lines about progress
@@ -164,7 +164,7 @@ def carry_out(
     with _watched(run.command(parameters), clock, log):
         recording = run.work(RunContext(clock.folder, threads, scheduler, log), **parameters)
     if tuple(recording.tables) != run.tables:
-        raise RuntimeError(f"{run.name} is to write the tables {run.tables}, but wrote {tuple(recording.tables)}.")
+        raise RuntimeError(f"{run.name} should write the tables {run.tables}, but wrote {tuple(recording.tables)}.")
     facts = {
         "command": run.command(parameters),
         **recording.facts,
@@ -203,7 +203,7 @@ def _write(name: str, recording: Recording, facts: dict[str, Any], trial: bool) 
 
 @contextmanager
 def _watched(command: str, clock: Clock, log: Log) -> Iterator[None]:
-    """Log progress now and then, where no bar is shown; if the run is stopped, what is kept and how to go on."""
+    """Log progress now and then, where no bar is shown; if the run is stopped, what is kept and how to continue."""
     over = threading.Event()
 
     def report() -> None:
@@ -216,7 +216,7 @@ def _watched(command: str, clock: Clock, log: Log) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         remaining = len(clock.finished())
-        log(f"stopped: {remaining:,} finished parts are kept in build/records/{clock.folder.name}; to go on: {command}")
+        log(f"stopped: {remaining:,} finished parts are in build/records/{clock.folder.name}; to continue: {command}")
         raise
     finally:
         over.set()

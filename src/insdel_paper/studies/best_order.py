@@ -74,7 +74,7 @@ def study(
     methods : names in `insdel.METHODS`; Kernel SHAP is always among them
     options : per method
     orders : random orders per pair, for tails and quantiles
-    checkpoint : folder for finished chunks; a run that was killed goes on from there
+    checkpoint : folder for finished chunks; a run that was killed continues from there
     """
     plan = Plan(tuple(dict.fromkeys(["kernel_shap", *methods])), options=dict(options or {}), seed=seed)
     starts, own = range(0, len(x), CHUNK), (__file__, str(chance.__file__))

@@ -103,7 +103,7 @@ def study(
     x, reference : (pairs, n)
     binary : features that take two values only: indices, or an (n,) mask
     chunk : pairs that are worked on together; also what a checkpoint holds
-    checkpoint : folder for finished chunks; a run that was killed goes on from there
+    checkpoint : folder for finished chunks; a run that was killed continues from there
 
     Returns
     -------

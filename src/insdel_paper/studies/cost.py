@@ -96,7 +96,7 @@ def cost_accuracy(
         which there are none, such as ``{"occlusion": ()}``, runs once as it is
     seed : of the methods that draw
     options : method → further options, such as ``{"ig_jump": {"binary": [0, 1]}}``
-    checkpoint : folder for finished budgets; a run that was killed goes on from there
+    checkpoint : folder for finished budgets; a run that was killed continues from there
     progress : show a bar (default: on terminals)
     pairs : who is paired with whom, as for `insdel.summary`; without it standard errors are naive
 

@@ -186,7 +186,7 @@ def fitted(name: str, split: Split, seed: int, device: str = "auto", **recipe: A
         try:
             return networks.load(path, device)
         except Exception as error:  # truncated or foreign: whatever its reader makes of it
-            print(f"insdel: {path.name} in the cache is damaged ({error}): dropped, fitted anew", file=sys.stderr)
+            print(f"insdel: {path.name} in the cache is damaged ({error}): dropped, fitted again", file=sys.stderr)
             path.unlink()
     model = networks.fit(split.x_train, split.y_train, *choice, seed=seed, device=device)
     with atomic(path) as partial:

@@ -137,7 +137,7 @@ def walks(
     methods : names in `insdel.METHODS`, and "best": the best of all orders
     seed : of random orders
     chunk : pairs that are worked on together; also what a checkpoint holds
-    checkpoint : folder for finished chunks; a run that was killed goes on from there
+    checkpoint : folder for finished chunks; a run that was killed continues from there
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""One network, read as the paper reads its own: the numbers of its tables, and how far they are from the print."""
+"""One network, read as the paper reads its: the numbers of its tables, and how far they are from the printed ones."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def print_of_paper(name: str = "cern") -> pd.DataFrame:
 
 
 def distances(numbers: pd.DataFrame, name: str = "cern") -> dict[str, float]:
-    """How far a fingerprint is from the print: root mean square of the numbers that steer and that judge.
+    """How far a fingerprint is from the printed one: root mean square of the numbers that steer and that judge.
 
     The unit is that of the target; correlations, which have no unit, are a third number.
     """

@@ -103,7 +103,7 @@ def verdict(areas: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_refuted(found: pd.DataFrame) -> bool:
-    """Whether the table as printed is unlike those of the photos: the half of the rule that is about the print."""
+    """Whether the table as printed is unlike those of the photos: the first half of the rule."""
     as_printed = found.loc[found["reading"] == "as printed", ["gain_p", "strangeness_p"]]
     return bool((as_printed < LIMIT).all(axis=None))
 
