@@ -17,7 +17,7 @@ from insdel_book.chapters import RECORD, Chapter
 from insdel_book.parameters import Parameter
 from insdel_paper import provenance
 
-# what a kernel calls a reader's mistake: UserError and all that extends it, and weights that are not at hand
+# what a kernel calls a reader's mistake: UserError and all that extends it, and weights that are not available
 MISTAKES = ("UserError", "UserTypeError", "DataError", "DamagedRecordError", "WeightsError")
 
 

@@ -53,7 +53,7 @@ from insdel_paper.studies import variation
 
 BEST = (IG, DL, VG, IXG, LIME, RANDOM)  # what Kernel SHAP is compared with
 MARGIN = (
-    f"A mean comes back if it is nearer to the printed one than {LIMITS['close']:.1%} of Kernel SHAP's in that column "
+    f"A mean is reproduced if it is nearer to the printed one than {LIMITS['close']:.1%} of Kernel SHAP's in that column "
     f"(differences: {LIMITS['tie']:.0%}), both errors counted; the printed ones are enlarged by the factor by which "
     "pairs that share points enlarge ours."
 )
@@ -259,7 +259,7 @@ def insertion_higher(one: Run) -> Finding:
 
 
 def reference_pays(one: Run) -> Finding:
-    """Each method that knows the reference is ahead of each that does not."""
+    """Each method that uses the reference is ahead of each that does not."""
     def ahead(m: dict) -> bool:
         return all(m[mode, a] > m[mode, b] for mode in MODES for a in USING_REFERENCE for b in LOCAL)
 
@@ -324,9 +324,9 @@ def policy_rule(one: Run) -> Finding:
 def table_1(one: Run) -> Finding:
     """Table 1, number by number: a plausible draw from our splits and trainings, or not."""
     because = (
-        "The printed table is one split and one training. A number comes back if it is a plausible draw from "
+        "The printed table is one split and one training. A number is reproduced if it is a plausible draw from "
         "{ref}`our recorded ones <bangalore-variation>`: inside their 95 % prediction interval, with Student's t. "
-        "The spread of a run is beside our mean."
+        "The spread of a run is given with our mean."
     )
     records.there("bangalore_variation")
     return judge(draws(one), because, ["bangalore_variation"])

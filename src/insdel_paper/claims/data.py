@@ -47,7 +47,7 @@ def over(dataset: str, name: str, limit: float, because: str = "") -> Finding:
 def relation(*names: str) -> Finding:
     """Relations between the columns hold in every genuine row, to the six digits of the file."""
     figures = [below(f"largest residual: {n}", fact("cern", f"largest residual: {n}")[0], None, DIGITS) for n in names]
-    return judge(figures, "In each of the 19,979 genuine rows at hand.", ["data_facts"])
+    return judge(figures, "In each of the 19,979 genuine rows that we have.", ["data_facts"])
 
 
 MISSING = "share of records that miss more than 90 % of the amenities"
@@ -121,7 +121,7 @@ def charges_differ() -> Finding:
         equal("charges that differ in a random pair", charges, 1.0, 0.05),
         above("of the 14 others, the share that differs", others / 14, None, LIMITS["almost every"]),
     ]
-    return judge(figures, "Counted over all pairs of the 19,979 genuine rows at hand.", ["data_facts"])
+    return judge(figures, "Counted over all pairs of the 19,979 genuine rows that we have.", ["data_facts"])
 
 
 RULES: dict[str, Rule] = {

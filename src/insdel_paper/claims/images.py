@@ -67,7 +67,7 @@ def face() -> Finding:
               float((times["face"] > times["bird"]).mean()), None, LIMITS["most"]),
         Figure("median: times the area of the face", float(times["face"].median())),
     ]  # fmt: skip
-    because = "Boxes around face and bird were drawn by hand on the nearest photos; CUB's annotation is not at hand."
+    because = "Boxes around face and bird were drawn by hand on the nearest photos; CUB's annotation is missing here."
     return judge(figures, because, [RECORD])
 
 

@@ -87,7 +87,7 @@ class Run:
         return Ends.of(self.pairs, self.columns.index)
 
     def average(self, values: pd.Series) -> Number:
-        """Mean of (pairs,) values; its standard error knows that pairs share points."""
+        """Mean of (pairs,) values; its standard error accounts for shared points."""
         return stats.mean(values, self.ends)
 
     @cached_property

@@ -165,7 +165,7 @@ def exchanged_columns() -> Shown:
     backwards = int(result.drop_duplicates("preparation")["reversed_in_all"].sum())
     text = (
         f"{backwards or 'No'} albatross of CUB that was looked at has deletion above insertion in all four rows. Ranks "
-        "among the photos ({ref}`images` explains both statistics, which were fixed beforehand):"
+        "among the photos ({ref}`images` explains both statistics, which were fixed in advance):"
     )
     proven = {True: "is found", False: "is **not proven**: the direction fits, some numbers do not"}
     rule = (

@@ -58,7 +58,7 @@ def houses(path: Path) -> Iterator[Row]:
 
 
 def events(path: Path) -> Iterator[Row]:
-    """Physics of the genuine CERN rows that are at hand  [section 5.2]."""
+    """Physics of the genuine CERN rows that are available  [section 5.2]."""
     rows, _ = cern.read(path)
     columns = {name: rows[name].to_numpy(float) for name in rows}
     yield row("cern", "features", len(cern.NAMES), len(rows))

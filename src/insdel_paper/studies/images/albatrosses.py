@@ -93,7 +93,7 @@ def photos(folder: Path | None = None) -> list[Path]:
 
     Raises
     ------
-    FileNotFoundError : they are not at hand
+    FileNotFoundError : they are not available
     """
     root = data_folder()
     folder = folder or (root / "images" / "albatrosses" if root is not None else None)

@@ -1,6 +1,6 @@
 """Does the paper's map mark the bird's face?  [section 1: "especially the eye and beak"]
 
-CUB's annotation of parts is not at hand. The boxes below were drawn by hand on the prepared pictures of the
+CUB's annotation of parts is not available here. The boxes below were drawn by hand on the prepared pictures of the
 nearest photos, before their maps were looked at: one around the face (eye and beak with what lies between),
 one around all that is seen of the bird.
 """

@@ -51,7 +51,7 @@ def load(name: str = "lite0", device: str | torch.device = "auto") -> Classifier
     Raises
     ------
     UserError : no such network
-    WeightsError : its weights are not at hand
+    WeightsError : its weights are not available
     """
     own = {"lite0": _lite0, "b0": _b0}
     others = {"torchvision": _torchvision, "timm": _timm}
