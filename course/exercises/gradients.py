@@ -42,7 +42,7 @@ def _ig(slope: Slope, x: np.ndarray, reference: np.ndarray, steps: int, rule: st
         "you took the right end of each piece; take the middle, t = (k + ½) / steps.": (
             lambda slope, x, reference, steps: _ig(slope, x, reference, steps, "riemann_right")
         ),
-        "the sign is turned: A is the effect of changing x to x′, so the factor is x′ − x. (Libraries that explain x "
+        "the sign is reversed: A is the effect of changing x to x′, so the factor is x′ − x. (Libraries that explain x "
         "against a baseline x′ return s = −A.)": lambda slope, x, reference, steps: -_ig(slope, x, reference, steps),
         "you took the gradient at x only; it has to be averaged along the path.": (
             lambda slope, x, reference, steps: (reference - x) * slope(x)[0]
@@ -84,7 +84,7 @@ def _logistic_ig(beta: np.ndarray, x: np.ndarray, reference: np.ndarray) -> np.n
     cases=_logistic_cases,
     mistakes={
         "that is γ itself; multiply by c = (f(x′) − f(x)) / Σγ.": lambda beta, x, reference: (reference - x) * beta,
-        "the sign is turned: completeness asks for f(x′) − f(x).": lambda *case: -_logistic_ig(*case),
+        "the sign is reversed: completeness asks for f(x′) − f(x).": lambda *case: -_logistic_ig(*case),
         "you gave every feature the same share of f(x′) − f(x); shares go by γ.": (
             lambda beta, x, reference: np.full(len(x), _logistic_ig(beta, x, reference).mean())
         ),
@@ -155,7 +155,7 @@ def _lime(f: Callable, x: np.ndarray, reference: np.ndarray, keep: np.ndarray, i
     truth=_lime,
     cases=_lime_cases,
     mistakes={
-        "sign: A = −s. A coefficient says what keeping x_j adds; A is the effect of changing it.": (
+        "sign: A = −s. A coefficient measures what keeping x_j adds; A is the effect of changing it.": (
             lambda *case: -_lime(*case)
         ),
         "the intercept is missing: add a column of ones.": (
@@ -214,7 +214,7 @@ def _jump(f: Callable, x: np.ndarray, reference: np.ndarray, j: int, time: float
         "the other features are at x′ already; at the jump they are on their way.": (
             lambda f, x, reference, j, time: _jump(f, x, reference, j, 1.0)
         ),
-        "the sign is turned: the prediction after the jump minus the one before.": lambda *case: -_jump(*case),
+        "the sign is reversed: the prediction after the jump minus the one before.": lambda *case: -_jump(*case),
         "time runs from x to x′: at time 0 the others are at x.": (
             lambda f, x, reference, j, time: _jump(f, x, reference, j, 1 - time)
         ),
@@ -281,10 +281,10 @@ def _draw_interpolated(answer: Answer) -> Figure:
     cases=_interpolated_cases,
     mistakes={
         "you put fractions into the binary features (casting); ask about the corners only.": _cast,
-        "t and 1 − t have changed places in the probabilities.": (
+        "t and 1 − t are swapped in the probabilities.": (
             lambda f, x, reference, binary, time: _interpolated(f, *_swapped(x, reference, binary), binary, time)
         ),
-        "all corners count alike in your mean; a corner with k features changed has t^k (1 − t)^(m − k).": (
+        "all corners have the same weight in your mean; a corner with k features changed has t^k (1 − t)^(m − k).": (
             _equal_corners
         ),
     },

@@ -162,7 +162,7 @@ def _point_error(scores: np.ndarray, x: np.ndarray, reference: np.ndarray) -> fl
     truth=_point_error,
     cases=_score_cases,
     mistakes={
-        "you took the pairs for independent, as in sd / √m; pairs that share a point are not.": (
+        "you treated the pairs as independent, as in sd / √m; pairs that share a point are not.": (
             lambda scores, x, reference: np.sqrt(((scores - scores.mean()) ** 2).sum()) / len(scores)
         ),
         "that is sd / √m, for independent pairs; add the products of pairs that share a point.": (
@@ -226,7 +226,7 @@ def _draw_paired(answer: Answer) -> Figure:
     cases=_paired_cases,
     mistakes={
         "your error treats the two as unpaired, √(se_a² + se_b²); subtract pair by pair first.": _unpaired,
-        "a and b have changed places.": lambda a, b: _paired(b, a),
+        "a and b are swapped.": lambda a, b: _paired(b, a),
         "that is the mean only; return the mean and its standard error.": lambda a, b: _paired(a, b)[0],
         "the second number is the spread of the differences; divide by √m.": (
             lambda a, b: _paired(a, b) * [1, np.sqrt(len(a))]
@@ -334,7 +334,7 @@ def _fill(train: np.ndarray, binary: list[int]) -> np.ndarray:
         "you took the median of the continuous features; the paper takes the mean.": (
             lambda train, binary: np.median(train, axis=0)
         ),
-        "you overwrote by 0; that is a value like any other, and says something.": (
+        "you overwrote by 0; that is a value like any other, and carries information.": (
             lambda train, binary: np.zeros(train.shape[1])
         ),
     },

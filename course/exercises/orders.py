@@ -37,10 +37,10 @@ def _alone(values: np.ndarray) -> np.ndarray:
             lambda values: lattice(values).shapley() * len(list(permutations(range(lattice(values).n))))
         ),
         "that is the change of each feature alone: the jump in orders where it comes first. Average over all.": _alone,
-        "every set counts alike in your mean (these are Banzhaf values); every order has to count alike.": (
+        "every set has the same weight in your mean (these are Banzhaf values); every order should have it.": (
             lambda values: lattice(values).banzhaf()
         ),
-        "the sign is turned: the jump is the prediction after the change minus the one before.": (
+        "the sign is reversed: the jump is the prediction after the change minus the one before.": (
             lambda values: -lattice(values).shapley()
         ),
     },
@@ -85,7 +85,7 @@ def _draw_last(answer: Answer) -> Figure:
     truth=_mean_last,
     cases=lambda: [(2, 3), (1, 7), (3, 5), (4, 4), (0, 6)],
     mistakes={
-        "that is the mean place of the first member; needed is the last.": (
+        "that is the mean place of the first member; take the last one.": (
             lambda size, n: (n + 1) / (size + 1) if size else 0.0
         ),
         "the factor is n + 1, not n: the gaps before and after count, too.": lambda size, n: size * n / (size + 1),
@@ -113,7 +113,7 @@ def expected_last(size: int, n: int) -> float:
     truth=lambda dividends: lattice(from_parts(dividends)).expected_abc(),
     cases=lambda: [(parts,) for parts in dividend_tables()],
     mistakes={
-        "the sign is turned: the weight is (1 − |u|) / (1 + |u|), negative for every interaction.": (
+        "the sign is reversed: the weight is (1 − |u|) / (1 + |u|), negative for every interaction.": (
             lambda parts: -lattice(from_parts(parts)).expected_abc()
         ),
         "that is E(AUC); subtract AUL.": lambda parts: lattice(from_parts(parts)).expected_auc(),
@@ -157,7 +157,7 @@ def _both_cases() -> list[tuple[Any, ...]]:
         "you walked the deletion in the order of the insertion, so the two cancel; it begins at the ranking's end.": (
             lambda values, ranking: 0.0
         ),
-        "for the deletion the sign is turned: ABC′ = AUL − AUC.": (
+        "for the deletion the sign is reversed: ABC′ = AUL − AUC.": (
             lambda values, ranking: (
                 lattice(values).abc(np.asarray(ranking)) + lattice(values).abc(np.asarray(ranking)[::-1])
             )
@@ -215,7 +215,7 @@ def _draw_missed(answer: Answer) -> Figure:
         ),
         "your values give all of A to feature 1 and to feature 2; each gets half.": lambda A: _missed_when(A, 1.0),
         "you sorted by the single effects; the Shapley values contain half of A.": lambda A: _missed_when(A, 0.0),
-        "the difference is turned round: the largest ABC comes first.": lambda A: -_missed(A),
+        "the difference is reversed: the largest ABC comes first.": lambda A: -_missed(A),
     },
     figure=_draw_missed,
 )
@@ -251,8 +251,8 @@ def _comparison_cases() -> list[tuple[Any, ...]]:
     truth=_comparisons,
     cases=_comparison_cases,
     mistakes={
-        "j and k have changed places.": lambda values, j, k: -_comparisons(values, j, k),
-        "you compared with S itself; needed is f(S + j) − f(S + k).": (
+        "j and k are swapped.": lambda values, j, k: -_comparisons(values, j, k),
+        "you compared with S itself; compare f(S + j) with f(S + k).": (
             lambda values, j, k: _comparisons(values, j, k, other=False)
         ),
         "that is the first set only, the empty one; go through all that hold neither j nor k.": (
@@ -299,7 +299,7 @@ def _best_for_logistic(beta: np.ndarray, x: np.ndarray, reference: np.ndarray) -
         "you sorted by |γ|; what lowers the score has to come last.": (
             lambda beta, x, reference: insdel.order(np.abs((reference - x) * beta))
         ),
-        "the sign is turned: the change is x′ − x.": lambda beta, x, reference: insdel.order((x - reference) * beta),
+        "the sign is reversed: the change is x′ − x.": lambda beta, x, reference: insdel.order((x - reference) * beta),
     },
 )
 def order_of_score(beta: np.ndarray, x: np.ndarray, reference: np.ndarray) -> np.ndarray:

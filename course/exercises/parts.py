@@ -147,7 +147,7 @@ def _weighted(dividends: np.ndarray, order: Sequence[int], shift: int = 1, by_si
         for parts, order in zip(dividend_tables(), ([2, 1, 0], [1, 2, 0], [3, 0, 2, 1]), strict=True)
     ],
     mistakes={
-        "you weighed by the size of u; what counts is the place of its last member.": (
+        "you weighted by the size of u; what counts is the place of its last member.": (
             lambda parts, order: _weighted(parts, order, by_size=True)
         ),
         "the weight is n − ⌈u⌉ + 1: the part is there in step ⌈u⌉ already.": (

@@ -33,7 +33,7 @@ def _hybrid_cases() -> list[tuple[Any, ...]]:
     truth=lambda x, reference, changed: np.where(np.isin(np.arange(len(x)), changed), reference, x),
     cases=_hybrid_cases,
     mistakes={
-        "x and x′ have changed places: the features in `changed` come from the reference, the others from x.": (
+        "x and x′ are swapped: the features in `changed` come from the reference, the others from x.": (
             lambda x, reference, changed: np.where(np.isin(np.arange(len(x)), changed), x, reference)
         ),
         "you returned only the changed features; a hybrid has all n of them.": (
@@ -123,7 +123,7 @@ def _order_cases() -> list[tuple[Any, ...]]:
         "you sorted in increasing order for insertion, too: insertion goes by decreasing A.": (
             lambda attributions, mode: np.argsort(attributions, kind="stable")
         ),
-        "insertion and deletion have changed places.": (
+        "insertion and deletion are swapped.": (
             lambda a, mode: insdel.order(a, "deletion" if mode == "insertion" else "insertion")
         ),
         "you sorted by |A|; the sign counts, because it says whether a feature raises or lowers f.": (
@@ -132,10 +132,10 @@ def _order_cases() -> list[tuple[Any, ...]]:
         "you sorted by decreasing |A| in both tests; the sign counts, and deletion starts with the most negative A.": (
             lambda attributions, mode: insdel.order(np.abs(attributions))
         ),
-        "you returned ranks; needed are the features, the first to be changed first. (One argsort, not two.)": (
+        "you returned ranks; return the features, the first to be changed first. (One argsort, not two.)": (
             lambda attributions, mode: np.argsort(insdel.order(attributions, mode))
         ),
-        "equal values have changed places: reversing a sorted list reverses the ties. Sort −A instead.": (
+        "equal values are swapped: reversing a sorted list reverses the ties. Sort −A instead.": (
             lambda a, mode: (
                 np.argsort(a, kind="stable")[::-1] if mode == "insertion" else np.argsort(a, kind="stable")
             )
@@ -225,7 +225,7 @@ def abc(values: np.ndarray, mode: str) -> float:
     truth=lambda f, x, reference: insdel.explain("occlusion", f, x, reference),
     cases=pairs,
     mistakes={
-        "the sign is turned: A_j is the effect of changing x_j to x′_j, so f(x) is subtracted.": (
+        "the sign is reversed: A_j is the effect of changing x_j to x′_j, so f(x) is subtracted.": (
             lambda f, x, reference: -insdel.explain("occlusion", f, x, reference)
         ),
         "you forgot to subtract f(x).": lambda f, x, reference: f(np.where(np.eye(len(x), dtype=bool), reference, x)),

@@ -19,7 +19,7 @@ from insdel.comparison_plots import method_title, plot_comparison, plot_walk
 from insdel.errors import UserError
 from insdel.plots import PALETTE, STYLE
 
-WALKS = ("where the best explanation ranks worst", "a middling one", "where it ranks best")
+WALKS = ("where the best explanation ranks worst", "where it ranks about average", "where it ranks best")
 CONTROLS = ("random", "expected", "best")
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -153,7 +153,7 @@ def _grade(summary: pd.DataFrame, method: str) -> str:
     errors = rows["score_se"].fillna(0)
     low, high = float((rows["score"] - 2 * errors).min()), float((rows["score"] + 2 * errors).max())
     words = (
-        "clearly worse than random rankings" if high < 0 else "no better than random rankings, or hardly" if low <= 0
+        "clearly worse than random rankings" if high < 0 else "hardly better than random rankings" if low <= 0
         else "close to the best that any ranking can reach" if low > 0.9 else "clearly better than random rankings"
     )  # fmt: skip
     scores = " and ".join(f"{_plus(*row[1:])} in {row[0]}" for row in rows[["mode", "score", "score_se"]].to_numpy())

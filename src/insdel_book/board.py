@@ -22,7 +22,7 @@ from insdel.examples import Example
 from insdel.lattice import LATTICE_MODES, Lattice, lattices
 
 METHODS = {"kernel_shap": "KS", "integrated_gradients": "IG", "lime": "LIME"}  # those with a button
-NOTE = "Here the page's script puts a figure to play with. Where it does not run, see the still picture below."
+NOTE = "If scripts run, an interactive figure appears here. Otherwise see the picture below."
 
 
 @dataclass(frozen=True)

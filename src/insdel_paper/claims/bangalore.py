@@ -53,9 +53,9 @@ from insdel_paper.studies import variation
 
 BEST = (IG, DL, VG, IXG, LIME, RANDOM)  # what Kernel SHAP is compared with
 MARGIN = (
-    f"A mean is reproduced if it is nearer to the printed one than {LIMITS['close']:.1%} of Kernel SHAP's in that column "
-    f"(differences: {LIMITS['tie']:.0%}), both errors counted; the printed ones are enlarged by the factor by which "
-    "pairs that share points enlarge ours."
+    f"A mean is reproduced if it is nearer to the printed one than {LIMITS['close']:.1%} of Kernel SHAP's in that "
+    f"column (differences: {LIMITS['tie']:.0%}), both errors counted; the printed ones are enlarged by the factor by "
+    "which pairs that share points enlarge ours."
 )
 USING_REFERENCE, LOCAL = (KS, IG, DL, LIME), (VG, IXG)
 

@@ -2,7 +2,7 @@
 
 The appendix prints sizes, dropout, rate and Huber's δ, and leaves the rest open. `SPACE` lists what is open and
 what is tried for each. Candidates are trained, explained at a low price (Kernel SHAP from samples) and compared
-with the print. Said beforehand, and nowhere looked at in the search:
+with the printed tables. Fixed in advance, and never looked at in the search:
 
 * `STEERS`, the rows of Kernel SHAP and of random orders, lead the search;
 * `JUDGES`, all other rows and the correlations of Table 4, are kept to judge what it finds.
