@@ -1,4 +1,4 @@
-"""The page of claims, from `book/claims.md` and what the records say: written anew with every build."""
+"""The page of claims, from `book/claims.md` and what the records say: rewritten by every build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of errata, from `book/errata.md` and the checks of every slip: written anew with every build."""
+"""The page of errata, from `book/errata.md` and the checks of every slip: rewritten by every build."""
 
 from __future__ import annotations
 
