@@ -91,7 +91,7 @@ def test_pages_are_derived_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     calls = []
     monkeypatch.setattr(derive, "derive", lambda claims: calls.append(1) or {c.id: Finding(HOLDS, "") for c in claims})
     for _ in range(2):
-        for name, text in {"claims": "% claims: counts", "errata": "% errata: brief"}.items():
+        for name, text in {"claims": "% claims: counts", "errata": "% errata: brief", "benchmark": "# Benchmark"}.items():
             (tmp_path / "stage" / "book" / f"{name}.md").write_text(text)
         derive.write_pages(tmp_path, tmp_path / "stage", [])
     assert len(calls) == 1
