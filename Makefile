@@ -27,6 +27,7 @@ test: $(READY)  ## style, types and tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/deptry src
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 test-all: $(READY)  ## the same, and every parameter of every chapter at its ends and an odd value (hours)
