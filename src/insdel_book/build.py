@@ -189,6 +189,7 @@ def typeset(folder: Path, strict: bool, log: Log = print, builder: str = "html")
 
 def publish(pages: Path, target: Path) -> Path:
     """Put the new pages in place of the old ones by renaming: nobody ever sees a half-built book."""
+    drop_unused_mathjax(pages / "_static" / "mathjax")
     old = target.with_name(target.name + ".old")
     shutil.rmtree(old, ignore_errors=True)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -197,3 +198,13 @@ def publish(pages: Path, target: Path) -> Path:
     shutil.move(pages, target)  # a rename, unless a reader's own folder lies on another disk
     shutil.rmtree(old, ignore_errors=True)
     return target
+
+
+def drop_unused_mathjax(folder: Path) -> None:
+    """Remove the parts of MathJax that no page loads, two thirds of it: other bundles, other outputs, Node's parts."""
+    for path in folder.glob("*.js"):
+        if path.name != "tex-chtml.js":  # what `mathjax_path` in _config.yml names
+            path.unlink()
+    for name in ("adaptors", "output/svg"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / "output" / "svg.js").unlink(missing_ok=True)
