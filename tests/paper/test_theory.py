@@ -101,6 +101,18 @@ def test_theorem_1_for_any_order(order: tuple[int, ...]) -> None:
     assert theory.theorem_1(4, order=order)
 
 
+def test_a_linear_fit_on_all_sets_with_shapleys_kernel_gives_shapley_values() -> None:
+    game = algebra.hybrids(4)
+    fit = parity.fitted_values(4, 1, lambda n, u: sp.Rational(1, sp.binomial(n, len(u)) * len(u) * (n - len(u))))
+    estimated = fit * sp.Matrix(list(game.values()))
+    assert all(algebra.zero(estimated[j - 1] - value) for j, value in algebra.shapley(game).items())
+
+
+def test_a_cubic_fit_on_drawn_sets_differs_from_the_linear_one() -> None:
+    cubic, linear = (parity.fitted_values(5, degree, parity.draws) for degree in (3, 1))
+    assert cubic != linear
+
+
 # Each of these is a statement with one thing wrong, put through the same machinery.
 BENT = {
     "theorem 1, weight n − ⌈u⌉": lambda: theory.theorem_1(4, lambda n, u: n - algebra.ceiling(u)),
@@ -194,6 +206,9 @@ BENT = {
     ),
     "two-sided occlusion with three at a time": lambda: theory.two_sided_is_shapley(3, most=3),
     "two-sided occlusion off by a third": lambda: theory.two_sided_error(3, half=sp.Rational(1, 3)),
+    "Kernel SHAP with a set more often than its complement": lambda: theory.paired_kernel_shap(
+        4, lambda n, u: sum(u)
+    ),
     "sinh for even sets": lambda: theory.odd_kernel(3, counted=lambda u: len(u) % 2 == 0),
 }
 
