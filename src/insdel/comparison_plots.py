@@ -11,10 +11,11 @@ from matplotlib.axes import Axes
 
 from insdel.attribution import METHODS
 from insdel.errors import UserError
-from insdel.plots import COLORS, PALETTE, STYLE, straight_line
+from insdel.plots import COLORS, METHOD_LOOKS, PALETTE, STYLE, straight_line
 
 TITLES = {"insertion": "Insertion", "deletion": "Deletion"}
-FIXED = {"random": PALETTE["grey"], "expected": PALETTE["grey"], "best": PALETTE["black"]}
+FIXED = {name: PALETTE[color] for name, (_, color, _) in METHOD_LOOKS.items()}
+FIXED |= {"random": PALETTE["grey"], "expected": PALETTE["grey"]}
 LONGEST = 22  # characters of a feature's name in a legend
 
 
@@ -31,9 +32,11 @@ def _plain(text: Any, longest: int | None = None) -> str:
 
 
 def colours(comparison: Any) -> dict[str, str]:
-    """One colour for each method, the same in all plots of a comparison; controls are grey or black."""
-    free = [color for color in COLORS if color not in FIXED.values()]
-    others = [label for label in comparison.plan.methods if label not in FIXED]
+    """One colour for each method, the same in all plots; controls are grey or black, others take what is free."""
+    labels = list(comparison.plan.methods)
+    taken = {PALETTE["grey"], PALETTE["black"], *(FIXED[label] for label in labels if label in FIXED)}
+    free = [color for color in COLORS if color not in taken] or COLORS
+    others = [label for label in labels if label not in FIXED]
     return {**FIXED, **{label: free[k % len(free)] for k, label in enumerate(others)}}
 
 

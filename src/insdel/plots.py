@@ -22,6 +22,20 @@ PALETTE = {
     "black": "#1A1A1A",
 }
 COLORS = list(PALETTE.values())
+# One colour and one mark for a method in all figures: four methods in colour, controls in black and grey.
+METHOD_LOOKS = {
+    "kernel_shap": ("Kernel SHAP", "blue", "o"),
+    "integrated_gradients": ("IG", "orange", "s"),
+    "deeplift": ("DeepLIFT", "green", "D"),
+    "lime": ("LIME", "pink", "^"),
+    "two_sided": ("two-sided occlusion", "black", "P"),
+    "best": ("best order", "black", "*"),
+}
+LABELS = {  # how the label of a method may begin → the method
+    **{name.replace("_", " "): name for name in METHOD_LOOKS},
+    **dict.fromkeys(("shapley", "by shapley"), "kernel_shap"),
+    **dict.fromkeys(("ig", "casting", "interpolating", "jumping"), "integrated_gradients"),
+}
 WIDEST = 7.6  # inches: wider figures are shrunk on the page, and their text with them
 
 STYLE: dict[str, Any] = {
@@ -33,6 +47,7 @@ STYLE: dict[str, Any] = {
     "axes.spines.right": False,
     "axes.prop_cycle": plt.cycler(color=COLORS),
     "font.size": 11,
+    "figure.labelsize": "medium",
     "legend.frameon": False,
     "svg.fonttype": "none",
     "svg.hashsalt": "insdel",  # the same figure gives the same file
@@ -47,6 +62,14 @@ def use_style() -> None:
     except ImportError:  # outside a notebook there is nothing to set
         return
     set_matplotlib_formats("svg")
+
+
+def method_look(label: str) -> dict[str, str]:
+    """Colour and mark of a method by its name or its label; grey for methods that `METHOD_LOOKS` leaves out."""
+    words = label.lower().replace("_", " ").replace("two-", "two ")
+    name = next((method for start, method in LABELS.items() if words.startswith(start)), label)
+    _, color, marker = METHOD_LOOKS.get(name, ("", "grey", "v"))
+    return {"color": PALETTE[color], "marker": marker}
 
 
 def panels_row(

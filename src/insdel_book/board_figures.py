@@ -10,19 +10,19 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from insdel.curves import MODES
-from insdel.plots import PALETTE, panels_grid, straight_line
+from insdel.plots import method_look, panels_grid, straight_line
 from insdel_book.board import Board, Deal
 
-DRAWN = {"best": ("best order", "blue", "-o"), "kernel_shap": ("Shapley's order", "orange", "-s")}
+DRAWN = {"best": "best order", "kernel_shap": "Shapley's order"}
 
 
 def _walks(panel: Axes, one: Deal, mode: str) -> None:
     """Curves of the best order and of Shapley's in one test, and the straight line."""
-    for button, (label, color, style) in DRAWN.items():
+    for button, label in DRAWN.items():
         cards = one.orders[button][mode]
         curve = np.asarray(one.lattice.curve(cards[::-1] if mode == "deletion" else cards))
         name = f"{label}, ABC {one.abc(button, mode):.4g}"
-        panel.plot(curve, style, color=PALETTE[color], markersize=4, label=name, zorder=3)
+        panel.plot(curve, **method_look(button), markersize=5, label=name, zorder=3)
     straight_line(panel, curve)
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
 

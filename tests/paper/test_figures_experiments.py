@@ -45,11 +45,13 @@ def test_aggregate_does_not_depend_on_the_order_of_rows(table):
     assert np.array_equal(shuffled.axes[1].lines[1].get_ydata(), same.axes[1].lines[1].get_ydata())
 
 
-def test_scatter_colours_by_the_sign(table):
+def test_scatter_has_a_row_per_sign(table):
     rises = RNG.random(PAIRS) < 0.3
-    figure = figures.experiment_scatter(table, rises)
-    up, down, diagonal = figure.axes[0].lines
+    shapley_up, gradients_up, shapley_down, _ = figures.experiment_scatter(table, rises).axes
+    up, diagonal = shapley_up.lines
+    down, _ = shapley_down.lines
     assert np.array_equal(up.get_xdata(), area(table, "kernel_shap", "insertion")[rises])
     assert np.array_equal(down.get_ydata(), area(table, "kernel_shap", "deletion")[~rises])
+    assert np.array_equal(gradients_up.lines[0].get_xdata(), area(table, "integrated_gradients", "insertion")[rises])
     assert up.get_color() != down.get_color() and up.get_marker() != down.get_marker()
     assert np.array_equal(diagonal.get_xdata(), diagonal.get_ydata())

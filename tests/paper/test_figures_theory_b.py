@@ -51,8 +51,8 @@ def test_abc_by_interaction_draws_the_upper_envelope_and_breaks_at_the_jumps():
     named = {str(tuple(order + 1)): area for order, area in zip(orders, areas, strict=True)}
     figure = figures.abc_by_interaction(a, named, shapley, [(-2, -1), (-6, -4)])
     axes = figure.axes[0]
-    np.testing.assert_allclose(lines(axes, "blue")[0], areas.max(axis=0))
-    by_shapley = lines(axes, "orange")[0]
+    np.testing.assert_allclose(lines(axes, "black")[0], areas.max(axis=0))
+    by_shapley = lines(axes, "blue")[0]
     assert np.isnan(by_shapley).sum() == 2, "one gap at A = −4 and one at A = −2"
     np.testing.assert_allclose(a[np.isnan(by_shapley)], [-4, -2], atol=0.051)
     assert len(axes.patches) == 2

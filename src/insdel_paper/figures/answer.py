@@ -11,15 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from insdel.curves import MODES
-from insdel.plots import PALETTE, panels_row
-
-METHOD_LOOKS = {  # one colour and one mark for a method, wherever it is drawn
-    "kernel_shap": ("Kernel SHAP", "blue", "o"),
-    "integrated_gradients": ("IG", "orange", "s"),
-    "deeplift": ("DeepLIFT", "green", "D"),
-    "lime": ("LIME", "pink", "^"),
-    "two_sided": ("two-sided occlusion", "sky", "P"),
-}
+from insdel.plots import METHOD_LOOKS, PALETTE, panels_row
+from insdel_paper.figures.drawing import legend_outside
 
 
 def lead(rows: pd.DataFrame) -> Figure:
@@ -48,8 +41,8 @@ def dumbbells(ours: pd.DataFrame, printed: pd.DataFrame, titles: Mapping[str, st
 
     Parameters
     ----------
-    ours, printed : columns mode, method, mean and se; `ours` may hold "best"
-    titles : method → its name; also the order of the rows, from above
+    ours, printed : columns mode, method, mean and se; `ours` may hold "best" and "expected", drawn as lines
+    titles : method → its name, for the methods of both; also the order of the rows, from above
     """
     figure, panels = panels_row(2, 9.6, 1.4 + 0.42 * len(titles), sharey=True)
     places = {method: len(titles) - 1 - k for k, method in enumerate(titles)}
@@ -62,11 +55,14 @@ def dumbbells(ours: pd.DataFrame, printed: pd.DataFrame, titles: Mapping[str, st
             panel.errorbar(part["mean"], list(places.values()), xerr=2 * part["se"], fmt=marker, capsize=2,
                            color=PALETTE[color], markersize=6, label=label)  # fmt: skip
         panel.axvline(0, color=PALETTE["grey"], linestyle="--", linewidth=1, label="straight line")
-        if "best" in one.index:
-            panel.axvline(one["mean"]["best"], color=PALETTE["green"], linestyle=":", label="best order, ours")
-        panel.set(title=mode, xlabel=f"mean ABC / n{unit}, ± 2 standard errors")
+        limits = ("best", "-", "best order, ours"), ("expected", ":", "mean of all orders, ours")
+        for reference, style, label in limits:
+            if reference in one.index:
+                panel.axvline(one["mean"][reference], color=PALETTE["black"], linestyle=style, linewidth=1, label=label)
+        panel.set_title(mode)
     panels[0].set_yticks(list(places.values()), list(titles.values()))
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure.supxlabel(f"mean ABC / n{unit}, ± 2 standard errors")
+    legend_outside(figure, panels[0], ncols=3)
     return figure
 
 
@@ -134,10 +130,11 @@ def price(table: pd.DataFrame, singles: Sequence[str] = ("deeplift",), floor: fl
             part = rows[(rows["method"] == method) & (rows["budget"].notna() | rows["method"].isin(singles))]
             if len(part):
                 _priced(panel, part, float(whole[mode]), f"{marker}-", PALETTE[color], title)
-        panel.set(title=mode, xlabel="model evaluations per pair", xscale="log", ylim=(floor, 100.6))
+        panel.set(title=mode, xscale="log", ylim=(floor, 100.6))
         panel.axhline(100, color=PALETTE["grey"], linestyle="--", linewidth=1)
     panels[0].set_ylabel("% of the area of exact Kernel SHAP")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    figure.supxlabel("model evaluations per pair")
+    legend_outside(figure, panels[0], ncols=5)
     return figure
 
 

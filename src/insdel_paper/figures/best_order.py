@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from insdel.chance import Histogram
 from insdel.lattice import LATTICE_MODES
-from insdel.plots import COLORS, PALETTE, panels_row, straight_line
+from insdel.plots import COLORS, PALETTE, method_look, panels_row, straight_line
 from insdel_paper.figures.drawing import MARKERS, legend_outside, percent
 
 TESTS = {"insertion": "insertion", "deletion": "deletion", "both": "insertion + deletion"}
@@ -30,8 +30,8 @@ def beyond_walks(curves: Mapping[str, np.ndarray], shuffled: np.ndarray, ylabel:
     low, high = np.quantile(shuffled, [0.05, 0.95], axis=0)
     panel.fill_between(steps, low, high, color=PALETTE["grey"], alpha=0.2, lw=0, label="9 of 10 random orders")
     straight_line(panel, shuffled[0])
-    for (name, curve), color, marker in zip(curves.items(), COLORS, MARKERS, strict=False):
-        panel.plot(steps, curve, marker=marker, color=color, markersize=4, label=name)
+    for name, curve in curves.items():
+        panel.plot(steps, curve, **method_look(name), markersize=5, label=name)
     panel.set(xlabel="features changed so far", ylabel=ylabel)
     panel.legend(fontsize="small")
     return figure
@@ -63,7 +63,8 @@ def beyond_shares(shares: Mapping[str, pd.DataFrame], titles: Mapping[str, str])
 def _clouds(panel: Axes, clouds: Mapping[str, pd.DataFrame], x: str, y: str) -> None:
     """One cloud of dots per run."""
     for k, (run, rows) in enumerate(clouds.items()):
-        panel.scatter(rows[x], rows[y], s=14, marker=MARKERS[k], color=COLORS[k], alpha=0.55, lw=0, label=run)
+        panel.scatter(rows[x], rows[y], s=14, marker=MARKERS[k], color=COLORS[k], alpha=0.55, lw=0, label=run,
+                      rasterized=True)  # fmt: skip
 
 
 def beyond_hard(hard: Mapping[str, pd.DataFrame]) -> Figure:
@@ -97,10 +98,10 @@ def chance_histogram(counted: Histogram, marks: Mapping[str, float], xlabel: str
     panels[1].semilogy(counted.areas[more > 0], more[more > 0], color=PALETTE["blue"])
     panels[1].set_ylabel("chance to score at least that much")
     for panel in panels:
-        for (name, area), color in zip(marks.items(), COLORS[1:], strict=False):
-            panel.axvline(area, color=color, lw=1.5, label=name)
+        for (name, area), style in zip(marks.items(), ("-", ":", "--"), strict=False):
+            panel.axvline(area, color=method_look(name)["color"], ls=style, lw=2, label=name)
         panel.set(xlabel=xlabel, xlim=(areas[merged > 0][0], counted.areas[-1]))
-    legend_outside(figure, panels[0], ncols=5)
+    legend_outside(figure, panels[0])
     return figure
 
 
@@ -110,18 +111,21 @@ def chance_tails(tails: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -
     tails : run → rows of one mode of `best_order.Found.areas`
     """
     figure, panels = panels_row(len(tails), 5.0 * len(tails), 4.2, sharey=True)
-    looks = list(zip(titles.items(), COLORS, ["-", "-", "-", "-", "-", "--", ":", "--"], strict=False))
+    greys = iter(("--", "-.", (0, (5, 1, 1, 1, 1, 1)), ":"))
+    colors = {method: method_look(method)["color"] for method in titles}
+    styles = {method: next(greys, "--") if color == PALETTE["grey"] else "-" for method, color in colors.items()}
     for panel, (run, rows) in zip(panels, tails.items(), strict=True):
-        for (method, name), color, style in looks:
+        for method, name in titles.items():
             result = rows.loc[rows["method"] == method, "tail_probability"]
-            sns.ecdfplot(x=result, ax=panel, color=color, ls=style, label=name)
+            sns.ecdfplot(x=result, ax=panel, color=colors[method], ls=styles[method], label=name)
         least = float(rows["tail_probability"].min())
         line = np.geomspace(least, 1, 200)
         panel.plot(line, line, color=PALETTE["grey"], lw=4, alpha=0.3, label="pure chance")
-        panel.set(xscale="log", xlim=(least / 1.5, 1), title=run, xlabel="random orders that do as well or better")
+        panel.set(xscale="log", xlim=(least / 1.5, 1), title=run, xlabel="")
         percent(panel.xaxis, panel.yaxis)
     panels[0].set_ylabel("pairs")
-    legend_outside(figure, panels[0], "right center")
+    figure.supxlabel("random orders that do as well or better")
+    legend_outside(figure, panels[0])
     return figure
 
 
@@ -151,11 +155,12 @@ def both_plane(
     """
     figure, [panel] = panels_row(1, 6.8, 4.6)
     panel.scatter(*cloud, s=4, color=PALETTE["grey"], alpha=0.35, lw=0, label="random rankings", rasterized=True)
-    for (name, point), color, marker in zip(marks.items(), COLORS, MARKERS, strict=False):
+    for (name, point), marker in zip(marks.items(), MARKERS, strict=False):
+        color = method_look(name)["color"]
         panel.plot(*point, marker, color=color, markersize=9, markeredgecolor="white", label=name)
     panel.axline((0, 0), slope=1, color=PALETTE["black"], lw=1, ls="--")
     panel.set(xlabel=f"insertion ABC{unit}", ylabel=f"deletion ABC′{unit}")
-    legend_outside(figure, panel, "right center")
+    legend_outside(figure, panel)
     return figure
 
 

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from insdel.curves import MODES
-from insdel.plots import COLORS, PALETTE, panels_row
-from insdel_paper.figures.drawing import draw_groups, legend_outside
+from insdel.plots import PALETTE, method_look, panels_row
+from insdel_paper.figures.drawing import MARKERS, draw_groups, legend_outside
 
 
 def binary_line(times: Sequence[float], cast: np.ndarray, between: np.ndarray, titles: Sequence[str]) -> Figure:
@@ -28,9 +28,9 @@ def binary_line(times: Sequence[float], cast: np.ndarray, between: np.ndarray, t
         panel.plot(times, g, "--", color=PALETTE["blue"], label="interpolating: g")
         panel.plot([times[0], times[-1]], [f[0], f[-1]], "o", color=PALETTE["black"], label="real houses")
         panel.set_title(title, fontsize="medium")
-        panel.set_xlabel("share of the way from x to x′")
     panels[0].set_ylabel("predicted price (10⁷ INR)")
-    panels[0].legend(fontsize="small")
+    figure.supxlabel("share of the way from x to x′")
+    legend_outside(figure, panels[0])
     return figure
 
 
@@ -42,15 +42,16 @@ def binary_distance(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """
     figure, [left, right] = panels_row(2, 10.0, 3.8)
     percent = table.assign(distance=100 * table["error"] / table["size"])
+    colors = [method_look(title)["color"] for title in titles.values()]
     sns.boxplot(percent, x="distance", y="method", order=list(titles), hue="method", hue_order=list(titles),
-                palette=COLORS[: len(titles)], saturation=1, width=0.6, whis=(5, 95), showfliers=False,
+                palette=colors, saturation=1, width=0.6, whis=(5, 95), showfliers=False,
                 log_scale=True, ax=left)  # fmt: skip
     left.set_yticks(range(len(titles)), list(titles.values()))
     left.xaxis.set_major_formatter("{x:g}")
     left.xaxis.set_minor_formatter(NullFormatter())
     left.set(xlabel="distance of a pair's values from exact ones, %", ylabel="")
     casting = table[table["method"] == "casting"]
-    right.loglog(casting["bend"], casting["error"], "o", color=PALETTE["orange"], markersize=3)
+    right.loglog(casting["bend"], casting["error"], "o", color=PALETTE["orange"], markersize=3, rasterized=True)
     for axis in (right.xaxis, right.yaxis):
         axis.set_minor_formatter(NullFormatter())
     right.set(xlabel="mean |f − g| on the line (10⁷ INR)", ylabel="casting: Σ|A − φ| (10⁷ INR)")
@@ -67,12 +68,15 @@ def binary_gain(areas: pd.DataFrame, evaluations: pd.Series, titles: Mapping[str
     for panel, mode in zip(panels, MODES, strict=True):
         rows = areas.loc[mode].reindex(list(titles)).rename_axis("method").reset_index()
         rows["evaluations"] = rows["method"].map(evaluations)
-        look: dict[str, Any] = {"titles": titles, "capsize": 3, "ms": 6, "ls": "none"}
+        looks = {method: {**method_look(title), "marker": marker}
+                 for (method, title), marker in zip(titles.items(), MARKERS, strict=False)}  # fmt: skip
+        look: dict[str, Any] = {"titles": titles, "capsize": 3, "ms": 6, "ls": "none", "looks": looks}
         draw_groups(panel, rows, "method", "evaluations", "percent", "percent_se", **look)
         panel.axhline(0, color=PALETTE["grey"], linestyle="--", linewidth=1)
         panel.set_xscale("log")
         panel.xaxis.set_minor_formatter(NullFormatter())  # their labels would run into each other
-        panel.set(title=mode, xlabel="model evaluations per pair")
+        panel.set_title(mode)
     panels[0].set_ylabel("ABC more than casting, %")
-    legend_outside(figure, panels[0], "right center")
+    figure.supxlabel("model evaluations per pair")
+    legend_outside(figure, panels[0])
     return figure

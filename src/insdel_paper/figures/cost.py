@@ -11,18 +11,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from insdel.curves import MODES
-from insdel.plots import PALETTE, panels_grid, panels_row
+from insdel.plots import PALETTE, method_look, panels_grid, panels_row
 from insdel_paper.figures.drawing import draw_groups, legend_outside
 
 
 def _spent(panel: Axes, rows: pd.DataFrame, value: str, titles: Mapping[str, str], error: str | None = None) -> None:
     """Draw a value over evaluations: a line per method with budgets, a mark for each that has one price."""
     budgets = rows[rows["budget"].notna()]
-    draw_groups(panel, budgets, "method", "evaluations", value, error, titles=titles, capsize=2)
+    draw_groups(panel, budgets, "method", "evaluations", value, error, titles=titles, capsize=2,
+                looks={method: method_look(method) for method in budgets["method"].unique()})  # fmt: skip
     single = rows[rows["budget"].isna() & (rows["evaluations"] > 0)]
     for (_, row), marker in zip(single.iterrows(), "P*Xhdp", strict=False):
         label = titles.get(row["method"], row["method"])
-        panel.plot(row["evaluations"], row[value], marker, color=PALETTE["black"], markersize=7, label=label)
+        color = method_look(row["method"])["color"]
+        panel.plot(row["evaluations"], row[value], marker, color=color, markersize=7, label=label)
     for _, row in rows[rows["evaluations"] == 0].iterrows():
         panel.axhline(row[value], color=PALETTE["grey"], linestyle=":", label=titles.get(row["method"], row["method"]))
     panel.set_xscale("log")
@@ -40,7 +42,7 @@ def spend_areas(table: pd.DataFrame, titles: Mapping[str, str] | None = None, un
         _spent(panel, table[table["mode"] == mode], "abc_per_feature", titles or {})
         panel.set_title(mode)
     panels[0].set_ylabel(f"mean ABC / n{unit}")
-    legend_outside(figure, panels[0], "right center")
+    legend_outside(figure, panels[0])
     return figure
 
 
@@ -61,7 +63,7 @@ def spend_shortfall(table: pd.DataFrame, titles: Mapping[str, str] | None = None
         panel.yaxis.set_major_formatter("{x:g}")
         panel.set_title(mode)
     panels[0].set_ylabel("short of the exact ABC, %")
-    panels[0].legend(fontsize="small")
+    legend_outside(figure, panels[0])
     return figure
 
 
@@ -91,8 +93,8 @@ def estimator_errors(table: pd.DataFrame) -> Figure:
             panel.loglog(line["budget"], line["error"], style, markersize=4, label=label, **look)
         panel.set_title(", ".join(_race_name(data, policy)))
         panel.xaxis.set_tick_params(labelbottom=True)
-    figure.supxlabel("evaluations", fontsize="medium")
-    figure.supylabel("relative squared error", fontsize="medium")
+    figure.supxlabel("evaluations")
+    figure.supylabel("relative squared error")
     named = dict(zip(*panels[0].get_legend_handles_labels()[::-1], strict=True))
     for empty in others:
         empty.set_axis_off()
@@ -168,7 +170,7 @@ def bench_ratios(table: pd.DataFrame) -> Figure:
     raced = table[table["ratio"].notna()]
     tasks = {task: rows for task, rows in raced.groupby("task", sort=False) if len(rows) > 1}
     heights = [len(rows) for rows in tasks.values()]
-    height = 0.32 * sum(heights) + 0.8 * len(tasks)
+    height = 0.24 * sum(heights) + 0.42 * len(tasks)
     figure, axes = panels_grid(len(tasks), 1, 8.0, height, sharex=True, height_ratios=heights)
     for panel, (task, rows) in zip(axes[:, 0], tasks.items(), strict=True):
         _ratio_bars(panel, rows.iloc[::-1])

@@ -38,7 +38,7 @@ def data_distributions(
     for axes in grid.flat[len(columns) :]:
         axes.axis("off")
     grid[0, 0].legend(fontsize="small")
-    figure.supylabel("share of the rows", fontsize="medium")
+    figure.supylabel("share of the rows")
     return figure
 
 

@@ -44,10 +44,12 @@ def draw_groups(
         panel.errorbar(rows[x], rows[y], bars, label=label, **look)
 
 
-def legend_outside(figure: Figure, panel: Axes, place: str = "lower center", **options: Any) -> None:
-    """One legend for all panels, outside of them, with the labels of one."""
-    columns: dict[str, Any] = {} if place.startswith("right") else {"ncols": 4}
-    look: dict[str, Any] = {"loc": f"outside {place}", "fontsize": "small", **columns, **options}
+def legend_outside(figure: Figure, panel: Axes, place: str = "upper center", **options: Any) -> None:
+    """One legend for all panels, above them unless told otherwise, with the labels of one.
+
+    Below, it would run into a label that all panels share.
+    """
+    look: dict[str, Any] = {"loc": f"outside {place}", "fontsize": "small", "ncols": 4, **options}
     figure.legend(*panel.get_legend_handles_labels(), **look)
 
 

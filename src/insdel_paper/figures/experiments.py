@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from insdel.curves import MODES
-from insdel.plots import COLORS, PALETTE, panels_grid, panels_row, straight_line
+from insdel.plots import METHOD_LOOKS, PALETTE, method_look, panels_grid, panels_row, straight_line
+from insdel.statements import title
 from insdel_paper.figures.drawing import legend_outside
 
 
@@ -33,8 +34,8 @@ def experiment_aggregate(table: pd.DataFrame, unit: str = "", bins: int = 30) ->
         row[0].hist(shapley, bins, color=PALETTE["blue"])
         ends = [min(shapley.min(), gradients.min()), max(shapley.max(), gradients.max())]
         row[1].plot(ends, ends, color=PALETTE["grey"], linewidth=1)
-        row[1].plot(shapley, gradients, "o", color=PALETTE["green"], markersize=3, alpha=0.5, rasterized=True)
-        row[2].hist(chance, bins, color=PALETTE["orange"])
+        row[1].plot(shapley, gradients, "o", color=PALETTE["orange"], markersize=3, alpha=0.5, rasterized=True)
+        row[2].hist(chance, bins, color=PALETTE["grey"])
         row[0].set(xlabel=f"{mode} ABC / n{unit}", ylabel="pairs", title="Kernel SHAP")
         row[1].set(xlabel="Kernel SHAP", ylabel="IG", title=f"{mode}: IG over Kernel SHAP")
         row[2].set(xlabel=f"{mode} ABC / n{unit}", ylabel="pairs", title="random orders")
@@ -65,7 +66,7 @@ def experiment_coverage(covered: Mapping[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-WALKERS = {"kernel_shap": ("Kernel SHAP", "blue", "-"), "integrated_gradients": ("IG", "orange", "--")}
+WALKERS = {"kernel_shap": "-", "integrated_gradients": "--"}
 
 
 def experiment_walks(curves: pd.DataFrame, what: Sequence[str], ylabel: str = "prediction") -> Figure:
@@ -82,33 +83,35 @@ def experiment_walks(curves: pd.DataFrame, what: Sequence[str], ylabel: str = "p
         for panel, mode in zip(row, MODES[::-1], strict=True):
             shuffled = part[part["method"] == "random"].pivot_table(index="step", columns="line", values="value")
             panel.plot(shuffled, color="#BBBBBB", linewidth=0.7, zorder=1)[0].set_label("random orders")
-            for method, (label, color, style) in WALKERS.items():
+            for method, style in WALKERS.items():
+                label, color, _ = METHOD_LOOKS[method]
                 line = part[(part["method"] == method) & (part["mode"] == mode)].sort_values("step")
                 panel.plot(line["step"], line["value"], style, color=PALETTE[color], linewidth=2, label=label)
             straight_line(panel, line["value"].to_numpy())
             panel.set(title=f"pair {part['pair'].iloc[0]}, {mode}", xlabel="features changed so far")
         row[0].set_ylabel(ylabel)
-    axes[0, 0].legend(fontsize="small")
+    legend_outside(figure, axes[0, 0])
     return figure
 
 
 def experiment_scatter(table: pd.DataFrame, rises: ArrayLike, unit: str = "") -> Figure:
-    """Deletion over insertion ABC / n, coloured by the sign of f(x′) − f(x); Kernel SHAP and IG  [figures 10–13].
+    """Deletion over insertion ABC / n: Kernel SHAP and IG, a row per sign of f(x′) − f(x)  [figures 10–13].
 
     rises : (pairs,), whether f(x′) > f(x)
     """
-    figure, panels = panels_row(2, 9.2, 4.2, sharey=True)
     up = np.asarray(rises, dtype=bool)
-    for panel, (method, (label, _, _)) in zip(panels, WALKERS.items(), strict=True):
+    figure, axes = panels_grid(2, 2, 7.6, 6.2, sharex=True, sharey=True)
+    signs = ((up, "pink", "o", "f(x′) > f(x)"), (~up, "green", "^", "f(x′) < f(x)"))
+    for method, column in zip(WALKERS, axes.T, strict=True):
         across, height = _areas(table, method, "insertion"), _areas(table, method, "deletion")
-        for choice, color, marker, text in ((up, "pink", "o", "f(x′) > f(x)"), (~up, "green", "^", "f(x′) < f(x)")):
-            panel.plot(across[choice], height[choice], marker, color=PALETTE[color], ms=4, alpha=0.5, rasterized=True,
-                       label=text)  # fmt: skip
         ends = [min(across.min(), height.min()), max(across.max(), height.max())]
-        panel.plot(ends, ends, color=PALETTE["grey"], linewidth=1)
-        panel.set(title=label, xlabel=f"insertion ABC / n{unit}")
-    panels[0].set_ylabel(f"deletion ABC / n{unit}")
-    panels[0].legend(fontsize="small", markerscale=1.5)
+        for panel, (choice, color, marker, text) in zip(column, signs, strict=True):
+            look = {"marker": marker, "color": PALETTE[color], "ms": 4, "alpha": 0.5}
+            panel.plot(across[choice], height[choice], ls="none", rasterized=True, **look)
+            panel.plot(ends, ends, color=PALETTE["grey"], linewidth=1)
+            panel.set_title(f"{METHOD_LOOKS[method][0]}, {text}", fontsize="medium")
+    figure.supxlabel(f"insertion ABC / n{unit}")
+    figure.supylabel(f"deletion ABC / n{unit}")
     return figure
 
 
@@ -140,11 +143,13 @@ def experiment_variation(means: pd.DataFrame, methods: Sequence[str], printed: p
     figure, panels = panels_row(2, 9.6, 3.8, sharey=True)
     splits = sorted(means["split"].unique())
     for panel, mode in zip(panels, MODES, strict=True):
-        for shift, (method, color, marker) in enumerate(zip(methods, COLORS, "osD^v", strict=False)):
+        for shift, method in enumerate(methods):
+            look = method_look(method)
+            color, marker = look["color"], look["marker"]
             rows = means[(means["mode"] == mode) & (means["method"] == method)]
             place = rows["split"].to_numpy() + 0.18 * (shift - (len(methods) - 1) / 2)
             panel.errorbar(place, rows["mean"], 2 * rows["se"], fmt=marker, color=PALETTE["grey"], ms=0, elinewidth=0.8)
-            panel.plot(place, rows["mean"], marker, color=color, markersize=5, label=method.replace("_", " "))
+            panel.plot(place, rows["mean"], marker, color=color, markersize=5, label=title(method))
             paper = printed[(printed["mode"] == mode) & (printed["method"] == method)]
             for mean, se in zip(paper["mean"], paper["se"], strict=True):
                 panel.errorbar(len(splits) + 0.18 * shift, mean, 2 * se, fmt=marker, color=color, capsize=3)

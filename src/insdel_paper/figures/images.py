@@ -51,12 +51,12 @@ def image_example(image: Any, scores: ArrayLike, curves: pd.DataFrame, what: str
 
     image : (3, height, width); scores : (height, width); curves : mode, fraction, value
     """
-    figure, (left, middle, right) = panels_row(3, 10.5, 3.5)
+    figure, (left, middle, right) = panels_row(3, 7.6, 3.3)
     _picture(left, image, "what the network sees")
-    _heat(middle, scores, "which pixels count (bright: most)")
+    _heat(middle, scores, "bright pixels count most")
     _pixel_curves(right, curves)
-    right.legend(fontsize="small", loc="upper center")
-    right.set(xlabel="fraction of the pixels deleted or inserted", ylabel=f"probability of {what}")
+    legend_outside(figure, right, "lower right")
+    right.set(xlabel="fraction of the pixels\ndeleted or inserted", ylabel=f"probability of {what}")
     return figure
 
 
@@ -88,7 +88,7 @@ def image_references(pictures: Mapping[str, Any], curves: pd.DataFrame, what: st
             grid[1, index].set_yticklabels([])
     grid[1, 0].set_ylabel(f"probability of {what}")
     legend_outside(figure, grid[1, 0], "lower right", ncols=2)
-    figure.supxlabel("fraction of the pixels deleted or inserted", fontsize="medium")
+    figure.supxlabel("fraction of the pixels deleted or inserted")
     return figure
 
 
@@ -101,7 +101,7 @@ def image_curves(curves: pd.DataFrame, what: str) -> Figure:
         axes.set_title(name, fontsize="medium")
     panels[0].set_ylabel(f"probability of {what}")
     legend_outside(figure, panels[0], "lower right", ncols=2)
-    figure.supxlabel("fraction of the pixels deleted or inserted", fontsize="medium")
+    figure.supxlabel("fraction of the pixels deleted or inserted")
     return figure
 
 
@@ -127,13 +127,14 @@ def image_photos(areas: pd.DataFrame, readings: Mapping[str, pd.DataFrame]) -> F
         axes.plot([0, 1], [0, 1], color=PALETTE["grey"], linestyle="--", linewidth=1)
         for preparation, (marker, color) in dots.items():
             part = wide.loc[preparation][name]
-            axes.plot(part["deletion"], part["insertion"], marker, color=color, ms=4, alpha=0.5, label=preparation)
+            axes.plot(part["deletion"], part["insertion"], marker, color=color, ms=4, alpha=0.5, label=preparation,
+                      rasterized=True)  # fmt: skip
         for reading, color in stars.items():
             row = readings[reading].loc[name]
             axes.plot(row["deletion"], row["insertion"], "*", c=color, ms=15, mec="white", label=f"paper, {reading}")
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], title=name)
         axes.set_aspect("equal")
     panels[0].set_ylabel("insertion AUC")
-    figure.supxlabel("deletion AUC", fontsize="medium")
+    figure.supxlabel("deletion AUC")
     legend_outside(figure, panels[0], "upper center")
     return figure

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from insdel.curves import MODES
-from insdel.plots import COLORS, PALETTE, panels_grid, panels_row
-from insdel_paper.figures.drawing import draw_groups, legend_outside
+from insdel.plots import PALETTE, method_look, panels_grid, panels_row
+from insdel_paper.figures.drawing import MARKERS, draw_groups, legend_outside
 
 
 def manifold_profile(
@@ -27,15 +27,17 @@ def manifold_profile(
     policies = list(profile["policy"].unique())
     figure, panels = panels_row(len(policies), 3.5 * len(policies), 3.6, sharey=True)
     for panel, policy in zip(panels, policies, strict=True):
-        for (method, title), color in zip(titles.items(), COLORS, strict=False):
+        for method, title in titles.items():
+            color = method_look(method)["color"]
             part = profile[(profile["policy"] == policy) & (profile["method"] == method)]
             panel.plot(part["step"], part["median"], color=color, label=title)
             panel.fill_between(part["step"], part["low"], part["high"], color=color, alpha=0.15, linewidth=0)
         panel.axhline(limit, color=PALETTE["grey"], linestyle="--", label="99 % of rows held out")
-        panel.set(title=policy.replace("_", "-"), xlabel="features changed so far")
+        panel.set_title(policy.replace("_", "-"))
     panels[0].set_ylabel(ylabel)
     panels[0].set_ylim(bottom=0)
-    panels[-1].legend(fontsize="small")
+    figure.supxlabel("features changed so far")
+    legend_outside(figure, panels[0])
     return figure
 
 
@@ -49,14 +51,16 @@ def manifold_earned(earned: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     policies = list(earned.index.get_level_values("policy").unique())
     for panel, mode in zip(panels, MODES, strict=True):
         panel.plot([0, 1], [0, 1], "--", color=PALETTE["grey"], linewidth=1, label="no more than other points")
-        for policy, color in zip(policies, COLORS, strict=False):
+        for policy, marker in zip(policies, MARKERS, strict=False):
             rows = earned.loc[policy].xs(mode, level="mode").reindex(list(titles)).reset_index()
             names = {method: f"{policy.replace('_', '-')}: {title}" for method, title in titles.items()}
-            look: dict[str, Any] = {"color": color, "ms": 5, "ls": "none", "elinewidth": 0.8, "titles": names}
+            looks = {method: {**method_look(method), "marker": marker} for method in titles}
+            look: dict[str, Any] = {"ms": 6, "ls": "none", "elinewidth": 0.8, "titles": names, "looks": looks}
             draw_groups(panel, rows, "method", "even", "share", "share_se", **look)
-        panel.set(title=mode, xlabel="if all points of a walk added alike", xlim=(0, 1), ylim=(0, 1))
+        panel.set(title=mode, xlim=(0, 1), ylim=(0, 1))
     panels[0].set_ylabel("share of the ABC from points off")
-    legend_outside(figure, panels[0], "right center")
+    figure.supxlabel("share if all points of a walk added alike")
+    legend_outside(figure, panels[0], ncols=2)
     return figure
 
 
@@ -86,7 +90,7 @@ def manifold_extreme(
         labels = ["x", *(f"+ {names[feature]}" for feature in part["feature"].iloc[1:])]
         axes[2, column].set_xticks(range(len(labels)), labels, rotation=90, fontsize="small")
         axes[0, column].set_title(mode)
-    axes[0, 1].legend(fontsize="small")
+    legend_outside(figure, axes[0, 1], "upper center", ncols=2)
     return figure
 
 
@@ -103,12 +107,13 @@ def manifold_tail(found: pd.DataFrame, beyond: float) -> Figure:
         sns.ecdfplot(part, x="insertion", stat="count", complementary=True, ax=left, **(rest if pairing else first))
         rest["label"] = f"_{pairing}" if pairing else rest["label"]  # one of them in the legend
     left.set(yscale="log", xlabel="insertion ABC / n (GeV)", ylabel="pairs with at least that much")
-    right.plot(found["distance"], found["insertion"], ".", color=PALETTE["blue"], markersize=2, alpha=0.5)
+    right.plot(found["distance"], found["insertion"], ".", color=PALETTE["blue"], markersize=2, alpha=0.5,
+               rasterized=True)  # fmt: skip
     right.set_xscale("log")
     right.xaxis.set_major_formatter("{x:g}")
     right.xaxis.set_minor_formatter(NullFormatter())
     right.set(xlabel="largest distance to the data on the walk", ylabel="insertion ABC / n (GeV)")
     left.axvline(beyond, color=PALETTE["orange"], linestyle="--", label=f"{beyond:g} GeV")
     right.axhline(beyond, color=PALETTE["orange"], linestyle="--")
-    left.legend(fontsize="small")
+    legend_outside(figure, left)
     return figure

@@ -10,27 +10,21 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from insdel.plots import PALETTE, panels_row
+from insdel.plots import PALETTE, method_look, panels_row
 from insdel_paper.figures.drawing import draw_groups, legend_outside
 from insdel_paper.studies.roar import tables as roar_tables
 from insdel_paper.studies.roar.tables import TITLES
 
-# by size: full lines; signed: dashed, in the colour of its method; controls: black and grey
+# by size: full lines; signed: dashed and hollow, in the colour of its method; controls: black and grey
 LOOKS: dict[str, dict[str, Any]] = {
-    name: {"color": PALETTE[color], "ls": line, "marker": marker}
-    for name, color, line, marker in (
-        ("kernel_shap", "blue", "-", "o"),
-        ("integrated_gradients", "orange", "-", "s"),
-        ("deeplift", "green", "-", "v"),
-        ("lime", "pink", "-", "P"),
-        ("input_x_gradient", "yellow", "-", "X"),
-        ("vanilla_grad", "black", "-", "d"),
-        ("kernel_shap_signed", "sky", "--", "o"),
-        ("integrated_gradients_signed", "yellow", "--", "s"),
-        ("global", "green", "-", "^"),
-        ("random", "grey", ":", "D"),
-    )
-}
+    **{name: {**method_look(name), "ls": "-"} for name in ("kernel_shap", "integrated_gradients", "deeplift", "lime")},
+    "input_x_gradient": {"color": PALETTE["grey"], "ls": "--", "marker": "X"},
+    "vanilla_grad": {"color": PALETTE["grey"], "ls": "-.", "marker": "v"},
+    **{f"{name}_signed": {**method_look(name), "ls": "--", "mfc": "white"}
+       for name in ("kernel_shap", "integrated_gradients")},
+    "global": {"color": PALETTE["black"], "ls": "-", "marker": "P"},
+    "random": {"color": PALETTE["grey"], "ls": ":", "marker": "."},
+}  # fmt: skip
 
 
 def roar_curves(tables: Mapping[str, pd.DataFrame], unit: Mapping[str, str] | None = None) -> Figure:
@@ -43,10 +37,11 @@ def roar_curves(tables: Mapping[str, pd.DataFrame], unit: Mapping[str, str] | No
     for panel, (title, table) in zip(panels, tables.items(), strict=True):
         _curves(panel, table)
         noise = " (the rise is within its noise)" if roar_tables.is_noise(table) else ""
-        panel.set(title=f"{title}{noise}", xlabel="share of the features removed")
+        panel.set_title(f"{title}{noise}")
         panel.set_ylabel(f"held-out Huber loss{(unit or {}).get(title, '')}")
     fullest = max(panels, key=lambda panel: len(panel.get_legend_handles_labels()[1]))
-    legend_outside(figure, fullest, "right center")
+    figure.supxlabel("share of the features removed")
+    legend_outside(figure, fullest)
     return figure
 
 
@@ -59,8 +54,9 @@ def roar_forms(table: pd.DataFrame, unit: str = "") -> Figure:
     figure, panels = panels_row(len(forms), max(6.4, 4.4 * len(forms)), 4.0)
     for panel, form in zip(panels, forms, strict=True):
         _curves(panel, table, form)
-        panel.set(title=roar_tables.FORM_TITLES[form], xlabel="share of the features removed")
+        panel.set_title(roar_tables.FORM_TITLES[form].replace(", ", ",\n"), fontsize="medium")
     panels[0].set_ylabel(f"held-out Huber loss{unit}")
+    figure.supxlabel("share of the features removed")
     legend_outside(figure, panels[0])
     return figure
 
@@ -96,7 +92,7 @@ def roar_bends(tables: Mapping[str, pd.DataFrame]) -> Figure:
     titles = [f"{title} (noise)" if roar_tables.is_noise(table) else title for title, table in tables.items()]
     panel.set_yticks(range(len(tables)), titles)
     panel.set_ylim(len(tables) - 0.5, -0.5)  # the first run on top
-    legend_outside(figure, panel, "right center")
+    legend_outside(figure, panel)
     return figure
 
 
@@ -111,7 +107,8 @@ def roar_leaks(tables: Mapping[str, pd.DataFrame]) -> Figure:
         undone[["undone", "se"]] *= 100
         draw_groups(panel, undone, "ranking", "share", "undone", "se", titles=TITLES, looks=LOOKS, capsize=2)
         panel.axhline(0, color=PALETTE["black"], linewidth=1)
-        panel.set(title=title, xlabel="share of the features removed", xlim=(0, 1))
+        panel.set(title=title, xlim=(0, 1))
     panels[0].set_ylabel("rise undone by the mask alone, %")
-    legend_outside(figure, panels[0], "right center")
+    figure.supxlabel("share of the features removed")
+    legend_outside(figure, panels[0])
     return figure

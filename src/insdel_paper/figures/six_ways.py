@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from insdel.curves import MODES
-from insdel.plots import COLORS, PALETTE, panels_grid, panels_row, straight_line
+from insdel.plots import PALETTE, method_look, panels_grid, panels_row, straight_line
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))  # told apart without colours, too
 
@@ -32,7 +32,7 @@ def six_attributions(attributions: Mapping[str, ArrayLike], names: Sequence[str]
         panel.set_title(title.replace(" ", "\n", 1), fontsize=11)
     axes[0, 0].set_yticks(places, list(names))
     axes[0, 0].invert_yaxis()
-    figure.supxlabel("A: lowers the prediction ← 0 → raises it", fontsize=11)
+    figure.supxlabel("A: lowers the prediction ← 0 → raises it")
     return figure
 
 
@@ -49,8 +49,8 @@ def six_walks(walks: Mapping[tuple[str, str], ArrayLike], chance: ArrayLike, yla
         lines[0].set_label("random orders")
         for place, title in enumerate(titles):
             curve = np.asarray(walks[mode, title], dtype=float)
-            style: dict[str, Any] = {"color": COLORS[place], "linestyle": STYLES[place], "linewidth": 2, "label": title}
-            panel.plot(curve, **style)
+            style: dict[str, Any] = {"linestyle": STYLES[place % len(STYLES)], "linewidth": 2, "label": title}
+            panel.plot(curve, color=method_look(title)["color"], **style)
         straight_line(panel, curve)
         panel.set(title=mode, xlabel="features changed so far")
     panels[0].set_ylabel(ylabel)

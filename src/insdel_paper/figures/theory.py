@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from insdel.plots import COLORS, PALETTE, panels_grid, panels_row, step_axis, straight_line
+from insdel.plots import COLORS, PALETTE, method_look, panels_grid, panels_row, step_axis, straight_line
 from insdel_paper.figures.drawing import draw_groups
 
 
@@ -210,8 +210,8 @@ def all_orders(curves: ArrayLike, marked: Mapping[str, ArrayLike], ylabel: str =
     figure, [axes] = panels_row()
     axes.plot(background.T, color="#BBBBBB", linewidth=1, zorder=1)
     straight_line(axes, background[0])
-    for (label, curve), color, marker in zip(marked.items(), COLORS, "osD^v", strict=False):
-        axes.plot(np.asarray(curve), color=color, marker=marker, linewidth=2, label=label, zorder=3)
+    for label, curve in marked.items():
+        axes.plot(np.asarray(curve), **method_look(label), linewidth=2, label=label, zorder=3)
     step_axis(axes, background.shape[1] - 1)
     axes.set_ylabel(ylabel)
     axes.legend()
@@ -242,8 +242,8 @@ def abc_by_interaction(
     for height, orders in ends.items():  # orders with one line share their label
         axes.text(across[-1] + 0.1, height, ", ".join(orders), va="center", fontsize=9, color=PALETTE["grey"])
     best = np.max([np.asarray(area, dtype=float) for area in areas.values()], axis=0)
-    axes.plot(across, best, color=PALETTE["blue"], linewidth=5, alpha=0.35, label="best order")
-    axes.plot(across, broken(shapley), color=PALETTE["orange"], linewidth=2, label="Shapley's order")
+    axes.plot(across, best, color=PALETTE["black"], linewidth=5, alpha=0.25, label="best order")
+    axes.plot(across, broken(shapley), color=PALETTE["blue"], linewidth=2, label="Shapley's order")
     axes.set(xlabel="interaction A of features 1 and 2", ylabel="ABC")
     axes.legend(loc="upper right")
     return figure
@@ -283,8 +283,9 @@ def same_order(names: Sequence[str], attributions: Mapping[str, ArrayLike], xlab
     figure, [axes] = panels_row(height=0.8 + 0.42 * len(names))
     rows = np.arange(len(names))[::-1]
     axes.axvline(0, color=PALETTE["grey"], linewidth=1)
-    for (method, values), color, marker in zip(attributions.items(), COLORS, "osD^v", strict=False):
-        axes.plot(np.asarray(values, dtype=float), rows, marker, color=color, markersize=7, alpha=0.85, label=method)
+    for method, values in attributions.items():
+        look: dict[str, Any] = {"ls": "none", "markersize": 7, "alpha": 0.85, **method_look(method)}
+        axes.plot(np.asarray(values, dtype=float), rows, label=method, **look)
     axes.hlines(rows, *axes.get_xlim(), color="#DDDDDD", linewidth=0.8, zorder=0)
     axes.set_yticks(rows, names)
     axes.set_xlabel(xlabel)

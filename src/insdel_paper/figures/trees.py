@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from insdel.plots import COLORS, PALETTE
+from insdel.plots import PALETTE, method_look, panels_row
+from insdel_paper.figures.drawing import legend_outside
 
 
 def trees_scale(areas: np.ndarray, marks: Mapping[str, float]) -> Figure:
@@ -18,15 +18,13 @@ def trees_scale(areas: np.ndarray, marks: Mapping[str, float]) -> Figure:
     areas : (orders,)
     marks : label → area
     """
-    figure, panel = plt.subplots(figsize=(8.0, 3.4), layout="constrained")
+    figure, [panel] = panels_row(1, 7.6, 3.6)
     panel.hist(areas, bins=40, color=PALETTE["grey"], alpha=0.6, label=f"{len(areas):,} random orders")
-    styles = zip(marks.items(), COLORS, ("-", "--", "-.", ":"), strict=False)
-    for (label, area), color, style in styles:
-        panel.axvline(area, color=color, linestyle=style, linewidth=2, label=label)
+    for (label, area), style in zip(marks.items(), (":", "-", "--", "-."), strict=False):
+        panel.axvline(area, color=method_look(label)["color"], linestyle=style, linewidth=2, label=label)
     panel.set_xlabel("ABC of the insertion test")
     panel.set_ylabel("orders")
-    figure.legend(fontsize="small", loc="outside right upper")
-    plt.close(figure)
+    legend_outside(figure, panel)
     return figure
 
 
@@ -36,7 +34,7 @@ def trees_gaps(table: pd.DataFrame) -> Figure:
     table : from `studies.trees.certified_gaps`
     """
     families = list(dict.fromkeys(table["family"]))
-    figure, panel = plt.subplots(figsize=(8.0, 3.8), layout="constrained")
+    figure, [panel] = panels_row(1, 7.6, 3.8)
     row = table["family"].map(families.index).to_numpy()
     for value, shift, color, marker, label in (
         ("gap", -0.14, PALETTE["blue"], "o", "upper bound above the order found"),
@@ -49,6 +47,5 @@ def trees_gaps(table: pd.DataFrame) -> Figure:
     panel.set_yticks(range(len(families)), families)
     panel.invert_yaxis()
     panel.set_xlabel("% of the way from chance to the order found (0 stands at 0.001)")
-    panel.legend(fontsize="small", loc="lower left")
-    plt.close(figure)
+    legend_outside(figure, panel)
     return figure
