@@ -12,3 +12,27 @@ document.addEventListener("DOMContentLoaded", () => {
     fold.append(title, proof);
   }
 });
+
+// Tables tell which cells are headers. One that is wider than its column scrolls, says so, and takes the arrow keys.
+document.addEventListener("DOMContentLoaded", () => {
+  const mark = (frame) => {
+    const wide = frame.scrollWidth > frame.clientWidth + 1;
+    frame.classList.toggle("scrolls", wide);
+    for (const [name, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", "Table, scrolls sideways"]]) {
+      wide ? frame.setAttribute(name, value) : frame.removeAttribute(name);
+    }
+  };
+  const watcher = new ResizeObserver((changes) => changes.forEach((change) => mark(change.target)));
+  for (const table of document.querySelectorAll(".bd-article table")) {
+    for (const cell of table.querySelectorAll("th:not([scope])")) {
+      const [across, group] = cell.closest("thead") ? ["col", cell.colSpan > 1] : ["row", cell.rowSpan > 1];
+      cell.scope = across + (group ? "group" : "");
+    }
+    if (table.closest(".play")) continue; // these change while one plays, and fit
+    const frame = document.createElement("div");
+    frame.className = "table-frame";
+    table.before(frame);
+    frame.append(table);
+    watcher.observe(frame);
+  }
+});

@@ -31,8 +31,8 @@ def lead(rows: pd.DataFrame) -> Figure:
     axes.axvline(0, color=PALETTE["grey"], linestyle="--", linewidth=1)
     axes.set_yticks(range(len(labels)), labels[::-1])
     axes.set_ylim(-0.6, len(labels) - 0.4)
-    axes.set_xlabel("← IG ahead      lead, % of Kernel SHAP's area      Kernel SHAP ahead →")
-    axes.legend(loc="lower right")
+    axes.set_xlabel("lead in % of Kernel SHAP's area (left of 0: IG ahead)")
+    legend_outside(figure, axes)
     return figure
 
 

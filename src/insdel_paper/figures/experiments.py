@@ -61,8 +61,9 @@ def experiment_coverage(covered: Mapping[str, pd.DataFrame]) -> Figure:
         panel.plot([0.45, 1], [0.45, 1], color=PALETTE["grey"], linewidth=1, label="as promised")
         for kind, (color, marker, label) in INTERVALS.items():
             panel.plot(table.index, table[kind], color=PALETTE[color], marker=marker, label=label)
-        panel.set(xlabel="nominal level of the interval", ylabel="share of intervals that hold the truth", title=name)
-    panels[0].legend(loc="lower right", fontsize="small")
+        panel.set(xlabel="nominal level of the interval", title=name)
+    panels[0].set_ylabel("share of intervals that hold the truth")
+    legend_outside(figure, panels[0], ncols=2)
     return figure
 
 

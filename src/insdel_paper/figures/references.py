@@ -10,7 +10,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from insdel.plots import COLORS, panels_row
+from insdel.plots import COLORS, WIDEST, panels_row
 
 STYLES = ("-", "--", "-.", ":")
 
@@ -35,7 +35,7 @@ def reference_adversary(pictures: Mapping[str, Tensor], curves: Mapping[str, pd.
     curves : {reference: prediction by number of changed pixels}
     """
     figure, axes = plt.subplot_mosaic(
-        [list(pictures), ["walks"] * len(pictures)], figsize=(8.4, 6.4), height_ratios=[1, 1.15]
+        [list(pictures), ["walks"] * len(pictures)], figsize=(WIDEST, 6.0), height_ratios=[1, 1.15]
     )
     plt.close(figure)
     for title, picture in pictures.items():
