@@ -64,7 +64,7 @@ def roar_forms(table: pd.DataFrame, unit: str = "") -> Figure:
 def _curves(panel: Axes, table: pd.DataFrame, form: str = "features") -> None:
     result = roar_tables.losses(table, form)
     ends = result[result["ranking"] == result["ranking"].iloc[0]].iloc[[0, -1]]
-    panel.plot(ends["share"], ends["loss"], color=PALETTE["black"], linewidth=1, label="straight line")
+    panel.plot(ends["share"], ends["loss"], color=PALETTE["grey"], ls="--", lw=1, label="straight line")
     draw_groups(
         panel, result, "ranking", "share", "loss", "se", titles=TITLES, looks=LOOKS, errors=1, capsize=2
     )
