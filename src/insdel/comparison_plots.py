@@ -11,11 +11,10 @@ from matplotlib.axes import Axes
 
 from insdel.attribution import METHODS
 from insdel.errors import UserError
-from insdel.plots import COLORS, METHOD_LOOKS, PALETTE, STYLE, straight_line
+from insdel.plots import COLORS, PALETTE, STYLE, method_look, straight_line
 
 TITLES = {"insertion": "Insertion", "deletion": "Deletion"}
-FIXED = {name: PALETTE[color] for name, (_, color, _) in METHOD_LOOKS.items()}
-FIXED |= {"random": PALETTE["grey"], "expected": PALETTE["grey"]}
+FIXED = {name: method_look(name)["color"] for name in (*METHODS, "best", "expected")}
 LONGEST = 22  # characters of a feature's name in a legend
 
 
@@ -32,7 +31,7 @@ def _plain(text: Any, longest: int | None = None) -> str:
 
 
 def colours(comparison: Any) -> dict[str, str]:
-    """One colour for each method, the same in all plots; controls are grey or black, others take what is free."""
+    """The colours of `method_look` for built-in methods; methods of users take what is free."""
     labels = list(comparison.plan.methods)
     taken = {PALETTE["grey"], PALETTE["black"], *(FIXED[label] for label in labels if label in FIXED)}
     free = [color for color in COLORS if color not in taken] or COLORS
@@ -98,10 +97,11 @@ def plot_walk(comparison: Any, row: Any, mode: str = "insertion", axes: Axes | N
             axes = plt.subplots(figsize=(6.4, 3.6 + 0.16 * len(walks)))[1]
     straight_line(axes, next(iter(walks.values())))
     color = colours(comparison)
+    greys = [label for label in walks if color[label] == PALETTE["grey"]]
     for k, (label, curve) in enumerate(walks.items()):
         chosen = [_plain(names[j], LONGEST) for j in orders.get(label, ())[:first]]
         steps = ": " + ", ".join(chosen) + (" …" if n > first else "") if chosen else ""
-        style = ("-", "--", "-.", ":")[k // len(COLORS) % 4]
+        style = ("--", "-.", ":")[greys.index(label) % 3] if label in greys else "-"
         axes.plot(curve, style, color=color[label], label=_plain(method_title(label)) + steps,
                   marker="o" if n <= 20 else None, markersize=3.5,
                   linewidth=1.4 + 1.2 * (len(walks) - 1 - k))  # lines that coincide remain visible  # fmt: skip

@@ -170,7 +170,7 @@ def both_differences(gaps: Mapping[str, pd.DataFrame], unit: str = "") -> Figure
     gaps : run → from `best_order_tables.differences`
     """
     figure, panels = panels_row(2, 10.0, 4.2, sharey=True)
-    names = {"term": "interactions, by Theorem 1", "shift": "mean of ABC − ABC′ over all rankings"}
+    names = {"term": "interactions, by Theorem 1", "shift": "its mean over all rankings"}
     for panel, (column, label) in zip(panels, names.items(), strict=True):
         _clouds(panel, gaps, column, "difference")
         panel.axline((0, 0), slope=1, color=PALETTE["black"], lw=1, ls="--")
