@@ -64,7 +64,7 @@ def use_style() -> None:
     set_matplotlib_formats("svg")
 
 
-def method_look(label: str) -> dict[str, str]:
+def method_look(label: str) -> dict[str, Any]:
     """Colour and mark of a method by its name or its label; grey for methods that `METHOD_LOOKS` leaves out."""
     words = label.lower().replace("_", " ").replace("two-", "two ")
     name = next((method for start, method in LABELS.items() if words.startswith(start)), label)

@@ -107,8 +107,7 @@ def experiment_scatter(table: pd.DataFrame, rises: ArrayLike, unit: str = "") ->
         across, height = _areas(table, method, "insertion"), _areas(table, method, "deletion")
         ends = [min(across.min(), height.min()), max(across.max(), height.max())]
         for panel, (choice, color, marker, text) in zip(column, signs, strict=True):
-            look = {"marker": marker, "color": PALETTE[color], "ms": 4, "alpha": 0.5}
-            panel.plot(across[choice], height[choice], ls="none", rasterized=True, **look)
+            panel.plot(across[choice], height[choice], marker, color=PALETTE[color], ms=4, alpha=0.5, rasterized=True)
             panel.plot(ends, ends, color=PALETTE["grey"], linewidth=1)
             panel.set_title(f"{METHOD_LOOKS[method][0]}, {text}", fontsize="medium")
     figure.supxlabel(f"insertion ABC / n{unit}")
