@@ -184,9 +184,7 @@ class Lattice:
 
     def random_areas(self, orders: int, seed: int | list[int] = 0) -> dict[str, np.ndarray]:
         """ABC of uniformly random orders, mode → (orders,) float64; the same orders for all three modes."""
-        if whole("orders", orders) < 1:
-            raise UserError(f"orders must be at least 1, but it is {orders}.")
-        check_seed(seed)
+        check_draws(orders, seed)
         steps = np.random.default_rng(seed).permuted(np.tile(self._bits(), (orders, 1)), axis=1)
         subsets = np.pad(steps.cumsum(axis=1), ((0, 0), (1, 0)))
         values, aul = self._values, self.aul()
@@ -277,6 +275,13 @@ def pair_lattices(
         if fold is not None and fold.pays(int(d.max())):
             return _folded_lattices(fold, pairs, differing, progress)
     return _lattices(f, pairs, differing, chunk, progress)
+
+
+def check_draws(orders: int, seed: int | list[int]) -> None:
+    """Refuse a number of random orders below 1, and what is no seed."""
+    if whole("orders", orders) < 1:
+        raise UserError(f"orders must be at least 1, but it is {orders}.")
+    check_seed(seed)
 
 
 def _check_size(d: np.ndarray, limit: int) -> None:

@@ -21,23 +21,17 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.special import binom
 
-from insdel.errors import UserError, UserTypeError, whole
-from insdel.seeds import check_seed
+from insdel.chance import Moments
+from insdel.curves import check_mode, check_order
+from insdel.errors import UserError, whole
+from insdel.lattice import LATTICE_MODES as MODES
+from insdel.lattice import MAX_FEATURES, Lattice, check_draws
 from insdel.tree_models import Ensemble, read
 
-MODES = ("insertion", "deletion", "both")
-MAX_FEATURES = 20  # players whose 2ᵈ values are tabulated
 EXACT = 16  # players up to which the best order is found by dynamic programming
 KICKS = 20  # restarts of the local search
 TABLE = 2**25  # entries of the table of integrals behind the variance: 256 MiB
 GROUPED = 30  # leaves up to which trees are joined before their upper bound is taken
-
-
-class Moments(NamedTuple):
-    """Mean and standard deviation of the ABC over all n! orders."""
-
-    mean: float
-    sd: float
 
 
 class BestOrder(NamedTuple):
@@ -374,9 +368,7 @@ class TreeGame:
         }
 
     def _in(self, mode: str) -> TreeGame:
-        if mode not in MODES:
-            raise UserError(f"mode must be one of {', '.join(map(repr, MODES))}, but it is {mode!r}.")
-        return self._modes[mode]
+        return self._modes[check_mode(mode, MODES)]
 
     def value(self, masks: Any) -> np.ndarray:
         """v at subsets, given as booleans over all n features: (n,) → one number, (m, n) → (m,)."""
@@ -399,11 +391,7 @@ class TreeGame:
     def dividends(self, sets: Iterable[Iterable[int]] | None = None) -> np.ndarray:
         """Interactions Δ_u (Harsanyi dividends) of the given sets of features, (sets,), or of all subsets, (2ᵈ,)."""
         if sets is None:
-            delta = self.values
-            for k in range(self.d):
-                halves = delta.reshape(-1, 2, 2**k)
-                halves[:, 1] -= halves[:, 0]
-            return delta
+            return np.asarray(Lattice(self.values, self.players, self.n).dividends())
         result = []
         A, B = self._bits
         for members in sets:
@@ -467,20 +455,9 @@ class TreeGame:
 
     def curve(self, order: Any) -> np.ndarray:
         """Curve of an order over all n features, by the leaves; (n,) → (n + 1,) or (m, n) → (m, n + 1)."""
-        orders = self._orders(order)
+        orders = check_order(order, self.n)
         curves = np.concatenate([self._curves(part) for part in self._parts(orders)])
         return curves[0] if np.ndim(order) == 1 else curves
-
-    def _orders(self, order: Any) -> np.ndarray:
-        orders = np.asarray(order)
-        if orders.dtype.kind not in "iu":
-            raise UserTypeError(f"order must hold feature indices, but its type is {orders.dtype}. Use insdel.order.")
-        if orders.ndim not in (1, 2) or orders.shape[-1] != self.n:
-            raise UserError(f"order must have shape ({self.n},) or (m, {self.n}), but its shape is {orders.shape}.")
-        orders = orders.reshape(-1, self.n).astype(np.int64)
-        if (np.sort(orders, axis=1) != np.arange(self.n)).any():
-            raise UserError(f"order must be a permutation of 0, …, {self.n - 1}: every feature exactly once.")
-        return orders
 
     def _parts(self, orders: np.ndarray) -> Iterator[np.ndarray]:
         """Orders in portions whose tables over the leaves' members fit into memory."""
@@ -524,7 +501,7 @@ class TreeGame:
 
         Mode "both" is ABC + ABC′, where insertion follows the order and deletion its reverse.
         """
-        areas = self._in(mode)._areas(self._orders(order))
+        areas = self._in(mode)._areas(check_order(order, self.n))
         return areas[0] if np.ndim(order) == 1 else areas
 
     def random_abc(self, orders: int, seed: int = 0, mode: str = "insertion") -> np.ndarray:
@@ -537,9 +514,7 @@ class TreeGame:
         return {mode: self._in(mode)._areas(drawn) for mode in MODES}
 
     def _random_orders(self, orders: int, seed: int | list[int]) -> np.ndarray:
-        if whole("orders", orders) < 1:
-            raise UserError(f"orders must be at least 1, but it is {orders}.")
-        check_seed(seed)
+        check_draws(orders, seed)
         return np.random.default_rng(seed).permuted(np.tile(np.arange(self.n), (orders, 1)), axis=1)
 
     def best_order(self, mode: str = "insertion", seconds: float | None = None) -> np.ndarray:
@@ -567,7 +542,9 @@ class TreeGame:
         """
         game = self._in(mode)
         if exact := len(game.active) <= min(max_exact, MAX_FEATURES):
-            order = _dynamic(game)
+            active = game.active
+            lattice = Lattice(_table(game, active), tuple(active.tolist()), game.n)
+            order = np.asarray(lattice.best_order())
         else:
             order = _linger(game, _local_search(game, kicks, seed, np.inf if seconds is None else seconds))
         area = float(game._areas(order[None])[0])
@@ -669,44 +646,6 @@ def _table(game: TreeGame, players: np.ndarray) -> np.ndarray:
             halves = table.reshape(-1, 2, 2**k)
             halves[:, 1] += halves[:, 0]
     return game.c + up + down[::-1]
-
-
-@lru_cache(maxsize=2)
-def _layers(d: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Subsets by size, from the second largest to the empty one, each with the subsets one step ahead."""
-    subsets = np.arange(2**d, dtype=np.int32)
-    size = sum((subsets >> k & 1 for k in range(d)), np.zeros_like(subsets))
-    layers = []
-    for s in range(d - 1, -1, -1):
-        here = subsets[size == s]
-        ahead = here[:, None] | (1 << np.arange(d, dtype=np.int32))
-        layers.append((here, ahead[ahead != here[:, None]].reshape(len(here), d - s)))
-    return layers
-
-
-def _dynamic(game: TreeGame) -> np.ndarray:
-    """An order with the largest AUC, (n,), by dynamic programming over the subsets of the active players.
-
-    `after` is the largest total of a walk that does not linger any more, `before` of one that still has to.
-    """
-    players = game.active
-    d, idle, values = len(players), game.n - len(players), _table(game, players)
-    after, before = values.copy(), (1 + idle) * values
-    for here, ahead in _layers(d):
-        after[here] = values[here] + after[ahead].max(axis=1)
-        before[here] = np.maximum(values[here] + before[ahead].max(axis=1), idle * values[here] + after[here])
-    walk: list[int] = []
-    subset, totals, lingers = 0, before, 0
-    while True:
-        if totals is before and after[subset] + idle * values[subset] >= before[subset]:
-            totals, lingers = after, len(walk)
-        free = [k for k in range(d) if not subset >> k & 1]
-        if not free:
-            lingers = len(walk) if totals is before else lingers  # rounding hid that it lingers here
-            break
-        walk.append(max(free, key=lambda k: (totals[subset | 1 << k], -k)))
-        subset |= 1 << walk[-1]
-    return _with_idle(game, np.array(walk, dtype=np.int64), lingers)
 
 
 def _with_idle(game: TreeGame, walk: np.ndarray, lingers: int) -> np.ndarray:
