@@ -7,7 +7,7 @@ are points, so errors are counted by points (Fafchamps and Gubert 2007; Aronow, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,14 +164,17 @@ class Ends:
         return np.sqrt(np.where(variance > 1e-9 * least, variance, least))
 
 
+def _group_sums(places: Sequence[np.ndarray], parts: np.ndarray) -> np.ndarray:
+    """Sums of each group's rows, (m, k) → (groups, k); a group's rows may stand in several places, −1 is no group."""
+    codes = np.concatenate(places)
+    rows = np.tile(np.arange(len(parts)), len(places))[codes >= 0]
+    codes = codes[codes >= 0]
+    return np.stack([np.bincount(codes, column[rows]) for column in parts.T], axis=1)
+
+
 def _squares(places: Sequence[np.ndarray], parts: np.ndarray) -> np.ndarray:
-    """Σ over groups of (Σ of the group's rows)², (m, k) → (k,); a group's rows may stand in several places."""
-    total = np.concatenate(places)
-    rows = np.tile(np.arange(len(parts)), len(places))[total >= 0]
-    codes = total[total >= 0]
-    if not len(codes):
-        return np.zeros(parts.shape[1])
-    return np.array([(np.bincount(codes, column[rows]) ** 2).sum() for column in parts.T])
+    """Σ over groups of (Σ of the group's rows)², (m, k) → (k,)."""
+    return (_group_sums(places, parts) ** 2).sum(axis=0)
 
 
 def mean(values: Any, ends: Ends | None = None) -> Number:
@@ -209,13 +212,9 @@ def correlation(a: Any, b: Any, ends: Ends | None = None) -> Number:
 
 def _left_out(places: Sequence[np.ndarray], sums: np.ndarray, value: float) -> float:
     """Σ over groups of (correlation without the group − correlation)², less a share for the loss of one group."""
-    total = np.concatenate(places)
-    rows, codes = np.tile(np.arange(len(sums)), len(places))[total >= 0], total[total >= 0]
-    if not len(codes):
-        return 0.0
-    parts = np.stack([np.bincount(codes, column[rows]) for column in sums.T], axis=1)
+    parts = _group_sums(places, sums)
     spread = ((_correlation(sums.sum(axis=0) - parts) - value) ** 2).sum()
-    return float((len(parts) - 1) / len(parts) * spread)
+    return float((len(parts) - 1) / max(len(parts), 1) * spread)
 
 
 def _correlation(sums: np.ndarray) -> np.ndarray:
@@ -264,11 +263,7 @@ def holm(margins: Any, level: float = 0.05) -> np.ndarray:
     margins : (k,) the numbers in their standard errors
     """
     chances = np.array([math.erfc(abs(float(margin)) / math.sqrt(2)) for margin in np.asarray(margins)])
-    order = np.argsort(chances, kind="stable")
-    small = chances[order] <= level / (len(chances) - np.arange(len(chances)))
-    decided = np.zeros(len(chances), dtype=bool)
-    decided[order] = np.logical_and.accumulate(small)
-    return decided
+    return holm_adjusted(chances) <= level
 
 
 def bootstrap_error(
@@ -335,8 +330,9 @@ def summary(
         table, pairs = table.table, table.points if pairs is None else pairs
     check_columns(table, ["pair", "method", "mode", value], "the table")
     check_seed(seed)
-    if not 0 < level < 1 or whole("bootstrap", bootstrap) < 0:
-        raise UserError(f"level must lie between 0 and 1, bootstrap be 0 or more draws; found {level} and {bootstrap}.")
+    whole("bootstrap", bootstrap, 0)
+    if not 0 < level < 1:
+        raise UserError(f"level must lie between 0 and 1; found {level}.")
     if any(isinstance(couple, str) or len(couple) != 2 for couple in differences):
         raise UserError(f"differences must be pairs of methods, [(a, b), …]; found {differences!r}.")
     known = set(table["method"])
@@ -399,25 +395,18 @@ def _interval(
     bootstrap gives the interval its shape, the standard error its width.
     """
     places = ends.groups()[0] if ends.x_id is not None else [np.arange(len(values))]
-    means = np.concatenate(list(_redrawn_means(values, places, draws, seed)))
+    generator, means = np.random.default_rng(seed), np.empty((0, values.shape[1]))
+    size = max(1, BLOCK // max(1, len(values)))  # at a time, so that memory does not grow with the draws
+    for start in range(0, draws, size):
+        weights = _counts(places, min(size, draws - start), generator)
+        weights = weights[weights.sum(axis=1) > 0]
+        means = np.concatenate([means, weights @ values / weights.sum(axis=1, keepdims=True)])
     center, edges = values.mean(axis=0), [(1 - level) / 2, (1 + level) / 2]
     if len(places) == 2 and len(means) > 1:
         spread = means.std(axis=0, ddof=1)
         means = center + (means - center) * np.divide(se, spread, out=np.ones_like(se), where=spread > 0)
     low, high = np.quantile(means, edges, axis=0)
     return low, high
-
-
-def _redrawn_means(
-    values: np.ndarray, places: Sequence[np.ndarray], draws: int, seed: int
-) -> Iterator[np.ndarray]:
-    """Means of the columns over redrawn pairs, (some draws, k) at a time: memory does not grow with the draws."""
-    generator = np.random.default_rng(seed)
-    size = max(1, BLOCK // max(1, len(values)))
-    for start in range(0, draws, size):
-        weights = _counts(places, min(size, draws - start), generator)
-        weights = weights[weights.sum(axis=1) > 0]
-        yield weights @ values / weights.sum(axis=1, keepdims=True)
 
 
 def plus_minus(value: float, se: float, digits: int | None = None, sign: str = "") -> str:
