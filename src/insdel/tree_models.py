@@ -28,6 +28,7 @@ SUPPORTED = (
 )
 
 Rules = dict[int, tuple[Sequence[int], bool, bool, bool]]
+Node = dict[str, Any]  # of a tree as its library writes it
 
 
 @dataclass
@@ -255,15 +256,28 @@ def _categorical(rows: Any, categories: Mapping[int, Sequence[Any]]) -> Any:
     return rows
 
 
-def _named(predict: Callable[[Any], Any], names: tuple[str, ...] | None, output: int) -> Callable[[Any], np.ndarray]:
-    """Call `predict` with a frame where the model was fitted to one, and take one output."""
+def _framed(rows: Any, names: tuple[str, ...] | None) -> Any:
+    """Rows as a frame where the model was fitted to one."""
+    return rows if names is None or isinstance(rows, pd.DataFrame) else pd.DataFrame(rows, columns=list(names))
 
-    def call(rows: Any) -> np.ndarray:
-        if names is not None and not isinstance(rows, pd.DataFrame):
-            rows = pd.DataFrame(rows, columns=list(names))
-        return _select(predict(rows), output)
 
-    return call
+def _numbered(root: Node, split: tuple[str, str], row: Callable[[Node, int], list[Any]]) -> list[np.ndarray]:
+    """Number nested nodes and return the columns of their rows; a stack, as deep trees exceed the recursion limit.
+
+    split : the names under which a node holds its left and its right child
+    row : node and its number → feature (−1 at leaves), threshold, 0, 0 (left and right: filled in here), value, …
+    """
+    rows: list[list[Any]] = []
+    waiting: list[tuple[Node, int, int]] = [(root, -1, 0)]
+    while waiting:
+        node, parent, side = waiting.pop()
+        here = len(rows)
+        if parent >= 0:
+            rows[parent][side] = here
+        rows.append(row(node, here))
+        if rows[here][0] >= 0:
+            waiting += [(node[split[0]], here, 2), (node[split[1]], here, 3)]
+    return [np.array(column) for column in zip(*rows, strict=True)]
 
 
 # scikit-learn ---------------------------------------------------------------------------------------------------------
@@ -303,7 +317,10 @@ def _sklearn_tree(tree: Any, value: np.ndarray) -> Tree:
 
 def _sklearn_ensemble(model: Any, trees: list[Tree], base: float, predict: Any, output: int) -> Ensemble:
     names = tuple(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None
-    call = _named(predict, names, output)
+
+    def call(rows: Any) -> np.ndarray:
+        return _select(predict(_framed(rows, names)), output)
+
     return Ensemble(model.n_features_in_, names, trees, base, True, call, call, _codes_of({}), nan=False)
 
 
@@ -330,14 +347,11 @@ def _sklearn_histogram(model: Any, output: int) -> Ensemble:
     base = float(np.ravel(model._baseline_prediction)[output])
     predictors = [step[output] for step in model._predictors]
 
-    def framed(rows: Any) -> Any:
-        return rows if names is None or isinstance(rows, pd.DataFrame) else pd.DataFrame(rows, columns=list(names))
-
     def encode(rows: Any) -> np.ndarray:
         if pre is None:
             return _codes_of({})(rows)
         codes = np.empty((len(rows), n))
-        codes[:, place] = pre.transform(framed(rows))
+        codes[:, place] = pre.transform(_framed(rows, names))
         codes[:, flags] = np.where(codes[:, flags] < 0, np.nan, codes[:, flags])
         return codes
 
@@ -345,8 +359,11 @@ def _sklearn_histogram(model: Any, output: int) -> Ensemble:
         inner = np.ascontiguousarray(codes[:, place])
         return base + sum(predictor.predict(inner, *known, 1) for predictor in predictors)
 
-    return Ensemble(n, names, [_histogram_tree(p, place) for p in predictors], base, False,
-                    lambda rows: _select(model._raw_predict(framed(rows)), output), predict_codes, encode)  # fmt: skip
+    def predict(rows: Any) -> np.ndarray:
+        return _select(model._raw_predict(_framed(rows, names)), output)
+
+    trees = [_histogram_tree(predictor, place) for predictor in predictors]
+    return Ensemble(n, names, trees, base, False, predict, predict_codes, encode)
 
 
 def _histogram_tree(predictor: Any, place: np.ndarray) -> Tree:
@@ -486,27 +503,21 @@ def _lightgbm(model: Any, output: int) -> Ensemble:
 
 
 def _lightgbm_tree(root: dict[str, Any], scale: float) -> Tree:
-    """Number the nested nodes; a stack, as deep trees would exceed Python's recursion limit."""
-    rows: list[list[Any]] = []
     categories: Rules = {}
-    waiting: list[tuple[dict[str, Any], int, int]] = [(root, -1, 0)]
-    while waiting:
-        node, parent, side = waiting.pop()
-        here = len(rows)
-        if parent >= 0:
-            rows[parent][side] = here
+
+    def row(node: Node, here: int) -> list[Any]:
         if "split_feature" not in node:
             if "leaf_coeff" in node:
                 raise UserError("linear leaves (linear_tree=True) are not supported. Use insdel.Lattice.")
-            rows.append([-1, 0.0, 0, 0, node["leaf_value"] * scale, False, False, False])
-            continue
+            return [-1, 0.0, 0, 0, node["leaf_value"] * scale, False, False, False]
         missing, threshold = node["missing_type"], node["threshold"]
         if node["decision_type"] == "==":
             categories[here], threshold = ([int(code) for code in threshold.split("||")], True, False, False), 0.0
         default = node["default_left"]
-        rows.append([node["split_feature"], threshold, 0, 0, 0.0, default, missing != "NaN", missing == "Zero"])
-        waiting += [(node["left_child"], here, 2), (node["right_child"], here, 3)]
-    feature, limit, left, right, value, missing, as_zero, zero = (np.array(c) for c in zip(*rows, strict=True))
+        return [node["split_feature"], threshold, 0, 0, 0.0, default, missing != "NaN", missing == "Zero"]
+
+    columns = _numbered(root, ("left_child", "right_child"), row)
+    feature, limit, left, right, value, missing, as_zero, zero = columns
     return Tree(feature, limit, left, right, value, missing, False, as_zero, zero, categories)
 
 
@@ -557,17 +568,10 @@ def _oblivious_tree(tree: dict[str, Any], floats: Any, output: int, outputs: int
 
 
 def _nested_tree(root: dict[str, Any], floats: Any, output: int, scale: float) -> Tree:
-    rows: list[list[Any]] = []
-    waiting: list[tuple[dict[str, Any], int, int]] = [(root, -1, 0)]
-    while waiting:
-        node, parent, side = waiting.pop()
-        if parent >= 0:
-            rows[parent][side] = len(rows)
+    def row(node: Node, _: int) -> list[Any]:
         if "split" not in node:
-            rows.append([-1, 0.0, 0, 0, float(np.atleast_1d(node["value"])[output]) * scale, False])
-            continue
+            return [-1, 0.0, 0, 0, float(np.atleast_1d(node["value"])[output]) * scale, False]
         feature, nan_right = floats[node["split"]["float_feature_index"]]
-        waiting += [(node["left"], len(rows), 2), (node["right"], len(rows), 3)]
-        rows.append([feature, node["split"]["border"], 0, 0, 0.0, not nan_right])
-    feature, border, left, right, value, missing = (np.array(column) for column in zip(*rows, strict=True))
-    return Tree(feature, border, left, right, value, missing)
+        return [feature, node["split"]["border"], 0, 0, 0.0, not nan_right]
+
+    return Tree(*_numbered(root, ("left", "right"), row))
