@@ -48,19 +48,15 @@ def on_cluster(
                     yield waiting.pop(future)[0], result
             for future in lost:
                 part, losses = waiting.pop(future)
-                _check_losses(losses + 1)
+                if losses == LOSSES:
+                    raise RuntimeError(
+                        f"the cluster lost the same part of the work {losses + 1} times. Look at its workers' logs: "
+                        "they may run out of memory. What is finished is kept where a checkpoint was given."
+                    )
                 waiting[_submit(client, work, part)] = (part, losses + 1)
     finally:
         if client is not scheduler:
             client.close()
-
-
-def _check_losses(losses: int) -> None:
-    if losses > LOSSES:
-        raise RuntimeError(
-            f"the cluster lost the same part of the work {losses} times. Look at its workers' logs: they may run out "
-            "of memory. What is finished is kept where a checkpoint was given."
-        )
 
 
 def _submit(client: Any, work: Callable[[Part], Any], part: Part) -> Any:

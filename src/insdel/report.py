@@ -18,6 +18,7 @@ from insdel.attribution import METHODS
 from insdel.comparison_plots import method_title, plot_comparison, plot_walk
 from insdel.errors import UserError
 from insdel.plots import PALETTE, STYLE
+from insdel.store import replace
 
 WALKS = ("where the best explanation ranks worst", "where it ranks about average", "where it ranks best")
 CONTROLS = ("random", "expected", "best")
@@ -92,12 +93,7 @@ def write_report(
     check_name(path)
     page = render(comparison, title, facts or {}, notes, cautions, reference)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        partial.write_text(page, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    replace(path, page)
     return path
 
 

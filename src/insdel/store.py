@@ -43,8 +43,8 @@ class Store:
     def _claim(self, folder: Path) -> None:
         """Write down what the folder's chunks are, or refuse to mix them with something else."""
         note = folder / "comparison.json"
-        texts = {_about(path): path.name for path in sorted(folder.glob("pairs_*.parquet")) if _whole(path)}
-        if note.is_file() and _whole(note):
+        texts = {_about(path): path.name for path in sorted(folder.glob("pairs_*.parquet")) if _readable(path)}
+        if note.is_file() and _readable(note):
             texts[note.read_text(encoding="utf-8")] = note.name
         for text, name in texts.items():
             result = "; ".join(differences(json.loads(text), self.identity)) if text else f"{name} does not say of what"
@@ -98,7 +98,7 @@ def _about(path: Path) -> str:
     return (pq.read_schema(path).metadata or {}).get(ABOUT, b"").decode()
 
 
-def _whole(path: Path) -> bool:
+def _readable(path: Path) -> bool:
     """Whether a file can be read; one that is damaged is removed with a warning, and computed again."""
     import pyarrow as pa
     import pyarrow.parquet as pq

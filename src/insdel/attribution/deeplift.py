@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from insdel.arrays import float64, to_tensor
 from insdel.attribution.differentiate import Gradient
-from insdel.errors import UserTypeError
+from insdel.errors import UserTypeError, require
 from insdel.evaluate import Model, Pairs, eval_mode, in_batches, predict
 
 # Activations that act on each number by itself, as those that captum knows do: one rule fits all.
@@ -52,21 +52,18 @@ def deeplift(f: Model, pairs: Pairs, *, chunk: int | None = None) -> Tensor:
     gradient = Gradient("deeplift", f, pairs)
     ends = [to_tensor(predict(f, points, chunk)) for points in (gradient.x, gradient.reference)]
 
+    package = require("captum.attr", "deeplift")
+
     def work(start: int, stop: int) -> Tensor:
-        return _captum(f, gradient.x[start:stop], gradient.reference[start:stop])
+        x, reference = gradient.x[start:stop], gradient.reference[start:stop]
+        with eval_mode(f), rescale_rules(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Setting forward, backward hooks")
+            inputs = x.detach().clone().requires_grad_(True)
+            return -float64(package.DeepLift(f).attribute(inputs, reference.contiguous())).detach()
 
     result = torch.cat(list(in_batches(len(pairs), max(1, gradient.rows(chunk) // 2), work)))
     _warn_if_incomplete(ends[1] - ends[0], ends[0], result)
     return result
-
-
-def _captum(f: nn.Module, x: Tensor, reference: Tensor) -> Tensor:
-    from captum.attr import DeepLift
-
-    with eval_mode(f), rescale_rules(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Setting forward, backward hooks")
-        inputs = x.detach().clone().requires_grad_(True)
-        return -float64(DeepLift(f).attribute(inputs, reference.contiguous())).detach()
 
 
 def _warn_if_incomplete(change: Tensor, start: Tensor, result: Tensor) -> None:

@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 
 from insdel.arrays import float64
 from insdel.attribution.differentiate import Gradient
-from insdel.errors import UserError
+from insdel.errors import UserError, require_one_of
 from insdel.evaluate import CHUNK_ELEMENTS, Model, Pairs, in_batches, progress_off
 from insdel.fold import mean_gradient
 from insdel.seeds import Seed, generators
@@ -24,8 +24,7 @@ NEARLY_ZERO = -1e-4  # the paper's stand-in for the zeros of binary features
 
 def quadrature(rule: str, steps: int) -> tuple[Tensor, Tensor]:
     """Nodes in [0, 1] and weights that add up to 1, (steps,) each; "left" is the end at x."""
-    if rule not in RULES:
-        raise UserError(f"rule must be one of {', '.join(RULES)}, but it is {rule!r}.")
+    require_one_of("rule", rule, RULES)
     if steps < 1 or (rule == "riemann_trapezoid" and steps < 2):
         raise UserError(f"{rule} needs at least {1 + (rule == 'riemann_trapezoid')} steps, but steps is {steps}.")
     if rule == "gauss_legendre":

@@ -6,12 +6,10 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from insdel.arrays import Points, to_numpy
-from insdel.attribution.coalitions import Group, coalition_values
+from insdel.attribution.coalitions import BLOCK_ELEMENTS, Group, coalition_values
 from insdel.errors import UserError, require
 from insdel.evaluate import BatchModel, Model, Pairs, as_array, chunk_rows, progress_off
 from insdel.seeds import Seed, generators, pair_seeds
-
-BLOCK = 2**22  # entries of a block of masks
 
 
 def lime(
@@ -35,7 +33,7 @@ def lime(
     if samples < 2 or alpha < 0 or width <= 0:
         raise UserError(f"lime needs samples ≥ 2, alpha ≥ 0 and width > 0; found {samples}, {alpha} and {width}.")
     draws, result = generators(seed, len(pairs)), np.zeros((len(pairs), pairs.n))
-    size = max(1, BLOCK // (samples * pairs.n))
+    size = max(1, BLOCK_ELEMENTS // (samples * pairs.n))
     blocks = np.split(np.arange(len(pairs)), range(size, len(pairs), size))
     for index in tqdm(blocks, unit=" blocks", delay=2, disable=progress_off(progress)):
         keys = np.stack([draws[p].random((samples, pairs.n), dtype=np.float32) for p in index])

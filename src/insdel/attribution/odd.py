@@ -203,9 +203,9 @@ def pulls(prior: Prior, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.nd
     projected = inverse @ z
     inverse -= projected @ cho_solve((white.lower_z, True), projected.T, check_finite=False)
     pull = inverse @ (y / np.sqrt(white.scale))
-    whole = prior.b.sum()
-    slope = np.sqrt(smooth**2 + 1 / np.sinh(whole) ** 2)  # cosh / sinh, as the covariance is one of shares
-    relative = prior.b / np.tanh(whole)
+    total = prior.b.sum()
+    slope = np.sqrt(smooth**2 + 1 / np.sinh(total) ** 2)  # cosh / sinh, as the covariance is one of shares
+    relative = prior.b / np.tanh(total)
 
     def directions(weight: np.ndarray) -> np.ndarray:
         last = (weight * rough).sum()
@@ -222,7 +222,8 @@ def learn(y: np.ndarray, z: np.ndarray) -> Prior:
     """
     m, d = z.shape
     few = min(m, d + CHOOSE_FROM)
-    fits = [(prior, Whitened.of(prior.covariance(z[:few], z[:few]), y[:few], z[:few])) for prior in _choices(d)]
+    priors = [Prior.alike(strength, d) for strength in STRENGTHS]
+    fits = [(prior, Whitened.of(prior.covariance(z[:few], z[:few]), y[:few], z[:few])) for prior in priors]
     interacting = fits[0][1].scale > ADDITIVE * (y**2).mean(axis=0)
     if not interacting.any():
         return fits[0][0]
@@ -232,10 +233,6 @@ def learn(y: np.ndarray, z: np.ndarray) -> Prior:
     for more, steps in LEARN_FROM:
         prior = climb(prior, y[: d + more], z[: d + more], steps)
     return Prior(prior.b.astype(np.float64), float(prior.rough))
-
-
-def _choices(d: int) -> list[Prior]:
-    return [Prior.alike(strength, d) for strength in STRENGTHS]
 
 
 def climb(prior: Prior, y: np.ndarray, z: np.ndarray, steps: int) -> Prior:

@@ -108,9 +108,9 @@ def _network(path: Path) -> Any:
     center, width = (torch.tensor(inputs[key], dtype=torch.float32) for key in ("center", "width"))
     standardise = torch.nn.Linear(len(center), len(center))
     standardise.load_state_dict({"weight": torch.diag(1 / width), "bias": -center / width})
-    whole = torch.nn.Sequential(standardise, *network.layers).eval().requires_grad_(False)
-    whole.feature_names = list(inputs["names"])  # type: ignore[assignment]
-    return whole
+    joined = torch.nn.Sequential(standardise, *network.layers).eval().requires_grad_(False)
+    joined.feature_names = list(inputs["names"])  # type: ignore[assignment]
+    return joined
 
 
 def _xgboost(path: Path) -> Any:
@@ -229,8 +229,8 @@ def prepare(model: Any, table: Table, name: str, positive: str | None = None) ->
         kind = "class" if isinstance(model, type) else type(model).__name__
         raise UserTypeError(f"{name} is a {kind}. A model is a torch module, a fitted estimator or a function.")
     raw = getattr(model, "predict_proba", None) or getattr(model, "predict", None) or model
-    whole = table.features.notna().all(axis=1).to_numpy()
-    looked_at = np.flatnonzero(whole if whole.any() else ~whole)[:LOOKED_AT]
+    complete = table.features.notna().all(axis=1).to_numpy()
+    looked_at = np.flatnonzero(complete if complete.any() else ~complete)[:LOOKED_AT]
     text = {column: "category" for column in table.features if is_text(table.features[column])}
     features, note = table.features, ""
     try:
@@ -243,7 +243,7 @@ def prepare(model: Any, table: Table, name: str, positive: str | None = None) ->
             columns = ", ".join(map(str, features.columns[:20]))
             raise UserError(f"{name} failed on rows with the columns {columns}: {error}") from error
     f, output = _output(model, raw, sample, table, name, positive)
-    kept, gaps = _without_gaps(raw, features, ~whole)
+    kept, gaps = _without_gaps(raw, features, ~complete)
     return Subject(f, kept, output, tuple(part for part in (note, gaps) if part))
 
 

@@ -13,20 +13,18 @@ import pandas as pd
 
 from insdel import policies
 from insdel.attribution.own import Attributions, attributions
-from insdel.comparison import compare
+from insdel.comparison import ANY_MODEL, SAMPLES, compare
 from insdel.errors import UserError
 from insdel.evaluate import predict
+from insdel.lattice import MAX_FEATURES
 from insdel.own import models
 from insdel.own.models import Subject
 from insdel.own.table import Problems, Table, read, read_file
 from insdel.probability import Probability
 from insdel.report import check_name, write_report
 
-METHODS = ("kernel_shap", "two_sided", "lime", "occlusion", "random")
 BESIDE = ("kernel_shap", "lime", "random")  # what attributions of one's own are compared with
 REFERENCES = ("typical", "counterfactual", "one_to_one")
-ENUMERATED = 20  # features up to which Kernel SHAP is exact; beyond, it is sampled
-SAMPLES = 2048
 INSPECTED = 2000  # rows among which a counterfactual is looked for
 SIGNS = ("shap", "change", "absolute")
 
@@ -143,15 +141,15 @@ def _grade(
     methods: dict[str, Any] = {}
     for label, part in brought.items():
         methods[label] = _attributions(part, subject, x, str(asked.sign))
-    methods |= {name: name for name in (BESIDE if brought else METHODS)}
+    methods |= {name: name for name in (BESIDE if brought else ANY_MODEL)}
     players = x.shape[1] - sum(len(part) - 1 for part in groups.values())
-    work = 2 ** min(players, ENUMERATED) * len(x) * (1 if background is None else len(background))
-    if work > 10**9 and players <= ENUMERATED:
+    work = 2 ** min(players, MAX_FEATURES) * len(x) * (1 if background is None else len(background))
+    if work > 10**9 and players <= MAX_FEATURES:
         raise UserError(
             f"{players} features or groups, {len(x)} rows and this background need {work:.1e} predictions. Ask for "
             "fewer --rows or a smaller --background, or put columns into --groups."
         )
-    options = {"kernel_shap": {"samples": SAMPLES}} if players > ENUMERATED else {}
+    options = {"kernel_shap": {"samples": SAMPLES}} if players > MAX_FEATURES else {}
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always", UserWarning)
         result = compare(subject.f, x, reference, methods, background=background, groups=groups or None,
