@@ -168,8 +168,9 @@ def beam_order(
     chunk : rows per call of f
     """
     pairs = Pairs.of(x, reference, groups, background)
-    if not pairs.single or whole("width", width) < 1:
-        raise UserError(f"beam_order needs one pair of (n,) points and a width of at least 1; width is {width}.")
+    whole("width", width, 1)
+    if not pairs.single:
+        raise UserError("beam_order takes one pair of (n,) points.")
     return pair_beam(f, pairs, mode, width, chunk)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -117,7 +117,8 @@ def compare(
     options : per method, for instance ``{"integrated_gradients": {"steps": 50}}``
     score : place every area between chance (0) and the best order (1). That takes all 2ᵈ hybrids of each pair or,
         beyond 20 differing features, a search; without it the column is empty
-    chunk : pairs that are worked on together; also what a checkpoint holds
+    chunk : pairs that are worked on together; also what a checkpoint holds. Sampled Kernel SHAP shares what it learns
+        about interactions among the pairs of a chunk, so its estimates depend on `chunk`, within their standard error
     checkpoint : folder for finished chunks; a run that was killed continues from there
     scheduler : address of a Dask scheduler ("tcp://…") or a `distributed.Client`; default: this process
 
@@ -133,17 +134,18 @@ def compare(
     choice = {label: resolve(given, x, width) for label, given in {**more, **(options or {})}.items()}
     plan = Plan(labels, tuple(modes), choice, seed, sources, score)
     plan = _matched(f, pairs, rows, plan)
-    size = _positive(chunk)
-    starts = range(0, len(pairs), size)
+    starts = range(0, len(pairs), whole("chunk", chunk, 1))
     facts = {name: part for name, part in vars(plan).items() if name != "sources" or part}
     store = Store(checkpoint, lambda: identity(f, pairs, **facts, chunk=chunk))
     sent = f if scheduler is None else packed(f)
     left = [s for s in starts if not store.has(s)]
     trees: dict[int, Trees] = {}
-    chunks = [Chunk(sent, _slice(pairs, s, size), s, plan, trees=trees) for s in left]
+    index = np.arange(len(pairs))
+    chunks = [Chunk(sent, pairs.some(index[s : s + chunk]), s, plan, trees=trees) for s in left]
+    here = ((part, part.table()) for part in chunks)
     with tqdm(total=len(pairs), unit=" pairs", delay=1, disable=progress_off(progress)) as bar:
         bar.update(len(pairs) - sum(len(part.pairs) for part in chunks))
-        for part, table in _here(chunks) if scheduler is None else _there(chunks, scheduler):
+        for part, table in here if scheduler is None else on_cluster(_unpacked_table, chunks, scheduler):
             store.put(part.first, table)
             bar.update(len(part.pairs))
     wide = pd.concat([store.get(s) for s in starts], ignore_index=True)
@@ -218,26 +220,6 @@ def _matched(f: Model, pairs: Pairs, rows: pd.Index, plan: Plan) -> Plan:
     for label, part in fixed.items():
         check_against(label, part, start, end)
     return replace(plan, sources={**plan.sources, **fixed})
-
-
-def _slice(pairs: Pairs, start: int, size: int) -> Pairs:
-    return pairs.some(np.arange(start, min(start + size, len(pairs))))
-
-
-def _positive(chunk: int) -> int:
-    given = whole("chunk", chunk)
-    if given < 1:
-        raise UserError(f"chunk must be at least 1 pair, but it is {given}.")
-    return given
-
-
-def _here(chunks: list[Chunk]) -> Iterator[tuple[Chunk, pd.DataFrame]]:
-    for chunk in chunks:
-        yield chunk, chunk.table()
-
-
-def _there(chunks: list[Chunk], scheduler: Any) -> Iterator[tuple[Chunk, pd.DataFrame]]:
-    return on_cluster(_unpacked_table, chunks, scheduler)
 
 
 def _unpacked_table(chunk: Chunk) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from insdel.arrays import Array, Points, beside, is_tensor, like, to_numpy
-from insdel.errors import UserError, UserTypeError
+from insdel.errors import UserError, UserTypeError, require_one_of
 from insdel.evaluate import Groups, Model, Pairs, all_values, as_array
 
 MODES = ("insertion", "deletion")
@@ -19,9 +19,7 @@ MODES = ("insertion", "deletion")
 
 def check_mode(mode: str, allowed: tuple[str, ...] = MODES) -> str:
     """Return `mode` if it is one of the allowed ones."""
-    if mode not in allowed:
-        raise UserError(f"mode must be one of {', '.join(map(repr, allowed))}, but it is {mode!r}.")
-    return mode
+    return require_one_of("mode", mode, allowed)
 
 
 def order(attributions: Points, mode: str = "insertion") -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
@@ -29,9 +30,19 @@ class RunError(RuntimeError):
     """What ran on the caller's behalf failed (a chapter, a page, a solution); the message says where and why."""
 
 
-def whole(name: str, value: Any) -> int:
-    """Return a whole number as Python's own, NumPy's included; refuse anything else, 50.0 too."""
+def whole(name: str, value: Any, least: int | None = None) -> int:
+    """Return a whole number, NumPy's too, as Python's own; refuse anything else, 50.0 too, and less than `least`."""
     try:
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise UserError(f"{name} must be a whole number, but it is {value!r}.") from None
+    if least is not None and number < least:
+        raise UserError(f"{name} must be at least {least}, but it is {number}.")
+    return number
+
+
+def require_one_of(name: str, value: str, allowed: Collection[str]) -> str:
+    """Return `value` if it is one of the allowed ones."""
+    if value not in allowed:
+        raise UserError(f"{name} must be one of {', '.join(allowed)}; found {value!r}.")
+    return value

@@ -419,13 +419,6 @@ def one_per_point(output: Any, m: int) -> Any:
     return output.reshape(m)
 
 
-def layer_width(f: Model) -> int:
-    """Numbers per point in the widest layer of a module, as far as its weights tell; 1 for other functions."""
-    module = module_of(f)
-    weights = [] if module is None else [max(p.shape[:2]) for p in module.parameters() if p.ndim >= 2]
-    return max(weights, default=1)
-
-
 class BatchModel:
     """f as a function from a batch of points to a float64 array.
 
@@ -441,11 +434,12 @@ class BatchModel:
                 + ("Pass its predict method." if hasattr(f, "predict") else "Pass a function or a torch module.")
             )
         self.f, self.columns = f, columns
-        self.width = layer_width(f)
         self.device: Any = None  # of a module, and the type of its weights
         self.dtype: Any = None
         self.kinds = ["tensor", "array"] if is_tensor(template) else ["array", "tensor"]
         module = module_of(f)
+        weights = [] if module is None else [max(p.shape[:2]) for p in module.parameters() if p.ndim >= 2]
+        self.width = max(weights, default=1)  # numbers per point in the widest layer, as far as its weights tell
         if module is not None and (f is module or getattr(f, "__name__", "") == "forward"):
             self.kinds = ["tensor"]
             weight = next((p for p in module.parameters() if p.is_floating_point()), None)
@@ -467,21 +461,18 @@ class BatchModel:
             except UserError:
                 raise
             except Exception as error:
-                if self.kinds == ["frame"] and not out_of_memory(error):
+                if out_of_memory(error):
+                    raise
+                if self.kinds == ["frame"]:
                     error.add_note("f was called on a data frame, as x is one. If f takes arrays, pass x.to_numpy().")
-                values = self._second_try(points, error)
+                if len(self.kinds) == 1:
+                    raise
+                try:
+                    values = self._call(self.kinds[1], points)
+                except Exception:
+                    raise error from None  # the user's own kind tells why
+                self.kinds.reverse()
         del self.kinds[1:]
-        return values
-
-    def _second_try(self, points: Array, error: Exception) -> np.ndarray:
-        """Call f with the other kind of points; if that fails too, the user's own kind tells why."""
-        if len(self.kinds) == 1 or out_of_memory(error):
-            raise error
-        try:
-            values = self._call(self.kinds[1], points)
-        except Exception:
-            raise error from None
-        self.kinds.reverse()
         return values
 
     def _call(self, kind: str, points: Array) -> np.ndarray:
@@ -520,10 +511,7 @@ class BatchModel:
 def chunk_rows(n: int, device: str, chunk: int | None = None, width: int = 1) -> int:
     """Rows of n features that are evaluated together: `chunk` if given, else what fits device and layers."""
     if chunk is not None:
-        given = whole("chunk", chunk)
-        if given < 1:
-            raise UserError(f"chunk must be at least 1 row, but it is {given}.")
-        return given
+        return whole("chunk", chunk, 1)
     rows, numbers = (table.get(device, table["cpu"]) for table in (CHUNK_ROWS, WIDTH_ELEMENTS))
     return max(1, min(rows, CHUNK_ELEMENTS // n, numbers // width))
 

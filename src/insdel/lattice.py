@@ -279,8 +279,7 @@ def pair_lattices(
 
 def check_draws(orders: int, seed: int | list[int]) -> None:
     """Refuse a number of random orders below 1, and what is no seed."""
-    if whole("orders", orders) < 1:
-        raise UserError(f"orders must be at least 1, but it is {orders}.")
+    whole("orders", orders, 1)
     check_seed(seed)
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.spatial.distance import cdist
 
 from insdel.arrays import Array, Points, like, to_numpy
-from insdel.errors import UserError, whole
+from insdel.errors import UserError, require_one_of, whole
 from insdel.evaluate import (
     Model,
     aligned,
@@ -57,8 +57,7 @@ class Pairs:
         """The first pairs only; all of them for None."""
         if count is None:
             return self
-        if whole("the number of pairs", count) < 1:
-            raise UserError(f"the number of pairs needs to be at least 1; found {count}.")
+        whole("the number of pairs", count, 1)
         partners = None if self.reference_index is None else self.reference_index[:count]
         ends = (self.x[:count], self.reference[:count], self.index[:count], partners, self.differing[:count])
         return Pairs(*ends, self.without)
@@ -156,13 +155,12 @@ def choose(
 
     data : what `average` takes the mean of; seed : of `one_to_one`; options : of `counterfactual`
     """
+    require_one_of("policy", policy, POLICIES)
     if policy == "counterfactual":
         return counterfactual(f, points, **options)
     if policy == "one_to_one":
         return one_to_one(points, seed)
-    if policy == "average":
-        return average(points, data)
-    raise UserError(f"policy must be one of {', '.join(POLICIES)}; found {policy!r}.")
+    return average(points, data)
 
 
 def _rows(points: Points, name: str = "points") -> Array:
@@ -199,8 +197,7 @@ def _needed(n: int, at_least: int | None, all_differ: bool, nearest: int) -> int
     needed = n if at_least is None else whole("at_least", at_least)
     if not 1 <= needed <= n:
         raise UserError(f"at_least needs a number between 1 and the {n} features; found {needed}.")
-    if whole("nearest", nearest) < 1:
-        raise UserError(f"nearest needs at least 1 candidate; found {nearest}.")
+    whole("nearest", nearest, 1)
     return needed
 
 

@@ -85,8 +85,8 @@ class Trees:
         """Yield the game of each pair of rows of X and R, (pairs, n) each; pairs are worked on together in chunks."""
         if (R is None) == (background is None):
             raise UserError("either references or background=… is needed, and not both.")
-        if chunk is not None and whole("chunk", chunk) < 1:
-            raise UserError(f"chunk must be at least 1, but it is {chunk}.")
+        if chunk is not None:
+            whole("chunk", chunk, 1)
         x, r = self._rows(X), self._rows(R if background is None else background)
         if background is None and len(x) != len(r) and 1 not in (len(x), len(r)):
             raise UserError(f"X has {len(x)} rows and R has {len(r)}: give one reference for each row, or one for all.")

@@ -336,7 +336,7 @@ def test_bootstrap_intervals_cover_the_mean_as_often_as_they_say():
         ({"methods": []}, "methods must be among"),
         ({"modes": ["sideways"]}, "mode must be one of"),
         ({"options": {"lime": {}}}, "options are for methods that are compared"),
-        ({"chunk": 0}, "chunk must be at least 1 pair"),
+        ({"chunk": 0}, "chunk must be at least 1"),
     ],
 )
 def test_bad_requests_are_refused(change, message):

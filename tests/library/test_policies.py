@@ -132,7 +132,7 @@ def test_average_is_the_mean_of_the_data():
         ({"at_least": 2, "all_differ": True}, "either at_least=k or all_differ=True"),
         ({"at_least": 0}, "between 1 and the 3 features"),
         ({"at_least": 4}, "between 1 and the 3 features"),
-        ({"at_least": 1, "nearest": 0}, "at least 1 candidate"),
+        ({"at_least": 1, "nearest": 0}, "nearest must be at least 1"),
     ],
 )
 def test_bad_options_are_explained(options, message):

@@ -10,7 +10,7 @@ import copy
 import hashlib
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from insdel.errors import UserError, UserTypeError, whole
+from insdel.errors import UserError, UserTypeError, require_one_of, whole
 from insdel.evaluate import progress_off, to_tensor
 from insdel.own.devices import pick_device
 
@@ -91,23 +91,17 @@ class Recipe:
 
     def __post_init__(self) -> None:
         """Refuse settings that no training has."""
-        if whole("epochs", self.epochs) < 1 or whole("batch", self.batch) < 1:
-            raise UserError(f"epochs and batch need at least 1; found {self.epochs} and {self.batch}.")
+        whole("epochs", self.epochs, 1)
+        whole("batch", self.batch, 1)
         if not 0 < self.validation < 1:
             raise UserError(f"validation needs a share between 0 and 1; found {self.validation}.")
         if not 0 <= self.warmup < 1 or self.clip <= 0:
             raise UserError(f"warmup needs [0, 1) and clip > 0; found {self.warmup} and {self.clip}.")
-        _one_of("optimiser", self.optimiser, OPTIMISERS)
-        _one_of("schedule", self.schedule, SCHEDULES)
-        _one_of("output_unit", self.output_unit, UNITS)
-        _one_of("loss_unit", self.loss_unit, UNITS)
-        _one_of("first_weights", self.first_weights, WEIGHTS)
-
-
-def _one_of(name: str, value: str, allowed: Collection[str]) -> None:
-    """Refuse a name that is not among the allowed ones."""
-    if value not in allowed:
-        raise UserError(f"{name} needs one of {', '.join(allowed)}; found {value!r}.")
+        require_one_of("optimiser", self.optimiser, OPTIMISERS)
+        require_one_of("schedule", self.schedule, SCHEDULES)
+        require_one_of("output_unit", self.output_unit, UNITS)
+        require_one_of("loss_unit", self.loss_unit, UNITS)
+        require_one_of("first_weights", self.first_weights, WEIGHTS)
 
 
 PAPER = {
@@ -191,11 +185,16 @@ def fit(
     x, y = _checked(x), _checked(y)
     config = training_config(x, y, hyper, recipe, seed, device, threads)
     place = pick_device(device)
-    with _seeded(seed, place, threads):
-        model = draw_weights(MLP(x.shape[1], hyper.neurons, hyper.dropout), recipe.first_weights).to(place)
-        train, held = holdout(len(x), recipe.validation)
-        data = Data(*(part.to(place) for part in (x[train], y[train], x[held], y[held])))
-        model.history = train_model(model, data, hyper, recipe, progress, on_epoch)
+    before = torch.get_num_threads()
+    with seeded(seed, place):
+        torch.set_num_threads(threads)
+        try:
+            model = draw_weights(MLP(x.shape[1], hyper.neurons, hyper.dropout), recipe.first_weights).to(place)
+            train, held = holdout(len(x), recipe.validation)
+            data = Data(*(part.to(place) for part in (x[train], y[train], x[held], y[held])))
+            model.history = train_model(model, data, hyper, recipe, progress, on_epoch)
+        finally:
+            torch.set_num_threads(before)
     model.config = config
     return model.eval().requires_grad_(False)
 
@@ -220,7 +219,7 @@ def choose(hyper: str | Hyper, recipe: Recipe | None = None, **changes: Any) -> 
         raise UserTypeError(f"a recipe has {names}; found {', '.join(sorted(unknown))}.")
     if isinstance(hyper, Hyper):
         return hyper, replace(recipe or Recipe(), **changes)
-    _one_of("hyper", hyper, PAPER)
+    require_one_of("hyper", hyper, PAPER)
     return PAPER[hyper], replace(recipe or RECIPES[hyper], **changes)
 
 
@@ -283,18 +282,6 @@ def seeded(seed: int, device: torch.device | None = None) -> Iterator[None]:
         else:
             torch.default_generator.manual_seed(seed)
         yield
-
-
-@contextmanager
-def _seeded(seed: int, device: torch.device, threads: int) -> Iterator[None]:
-    """Seed torch and set its threads inside the block; both are the caller's again after it."""
-    before = torch.get_num_threads()
-    with seeded(seed, device):
-        torch.set_num_threads(threads)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
 
 
 @dataclass(frozen=True)
@@ -368,7 +355,9 @@ def train_model(
     bar = tqdm(range(recipe.epochs), desc="fit", unit="epoch", disable=progress_off(progress), leave=False)
     for epoch in bar:
         learnt = _epoch(model, loss, data, recipe, optimiser, scheduler)
-        held = _validation(model, loss, data)
+        model.eval()
+        with torch.no_grad():
+            held = float(loss(data.x_held, data.y_held))
         history.append({"epoch": epoch, "rate": optimiser.param_groups[0]["lr"], "train": learnt, "validation": held})
         if held < best or not recipe.keep_best:
             best, remaining = held, copy.deepcopy(model.state_dict())
@@ -380,7 +369,10 @@ def train_model(
             "the training diverged: no epoch has a finite validation loss. Lower the learning rate or `clip`."
         )
     model.load_state_dict(remaining)
-    _fold(model, unit)
+    last = cast(nn.Linear, model.layers[-1])  # takes the unit, so that the fitted model is nothing but its layers
+    with torch.no_grad():
+        last.weight.mul_(unit.scale)
+        last.bias.mul_(unit.scale).add_(unit.shift)
     return history
 
 
@@ -430,21 +422,6 @@ def _epoch(
         scheduler.step()
         total += value.detach() * len(rows)
     return float(total) / len(data.x)
-
-
-@torch.no_grad()
-def _validation(model: MLP, loss: Callable[[Tensor, Tensor], Tensor], data: Data) -> float:
-    """Loss on the held-out rows, dropout off."""
-    model.eval()
-    return float(loss(data.x_held, data.y_held))
-
-
-@torch.no_grad()
-def _fold(model: MLP, unit: Unit) -> None:
-    """Put the unit into the last layer, so that the fitted model is nothing but its layers."""
-    last = cast(nn.Linear, model.layers[-1])
-    last.weight.mul_(unit.scale)
-    last.bias.mul_(unit.scale).add_(unit.shift)
 
 
 def save(model: MLP, path: str | Path, inputs: dict[str, Any] | None = None) -> Path:
