@@ -244,7 +244,7 @@ def test_standard_errors_need_values_and_points() -> None:
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"level": 2.0}, "level must lie"), ({"level": 0}, "level must lie"), ({"bootstrap": -1}, "0 or more draws"),
+    [({"level": 2.0}, "level must lie"), ({"level": 0}, "level must lie"), ({"bootstrap": -1}, "bootstrap must be at least 0"),
      ({"bootstrap": 1.5}, "bootstrap must be a whole"), ({"seed": -1}, "seed must be"),
      ({"differences": "ab"}, "pairs of methods"), ({"differences": [("a", "b", "c")]}, "pairs of methods")],
 )  # fmt: skip
