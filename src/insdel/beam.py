@@ -21,7 +21,7 @@ import numpy as np
 from insdel.arrays import Array, Points
 from insdel.attribution.coalitions import Group, coalition_values
 from insdel.curves import check_mode
-from insdel.errors import UserError, whole
+from insdel.errors import UserError, require_integer
 from insdel.evaluate import Groups, Model, Pairs
 from insdel.lattice import LATTICE_MODES
 
@@ -168,7 +168,7 @@ def beam_order(
     chunk : rows per call of f
     """
     pairs = Pairs.of(x, reference, groups, background)
-    whole("width", width, 1)
+    require_integer("width", width, 1)
     if not pairs.single:
         raise UserError("beam_order takes one pair of (n,) points.")
     return pair_beam(f, pairs, mode, width, chunk)

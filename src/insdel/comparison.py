@@ -21,7 +21,7 @@ from insdel.attribution.registry import nearest, resolve
 from insdel.beam import WIDTH, pair_beam
 from insdel.cluster import on_cluster, packed, unpacked
 from insdel.curves import MODES, abc, auc, check_mode, order, pair_curves
-from insdel.errors import UserError, UserTypeError, require, whole
+from insdel.errors import UserError, UserTypeError, require, require_integer
 from insdel.evaluate import Groups, Model, Pairs, ends, module_of, progress_off
 from insdel.identity import identity
 from insdel.lattice import FEW_HYBRIDS, MAX_FEATURES, Lattice, pair_lattices
@@ -134,7 +134,7 @@ def compare(
     choice = {label: resolve(given, x, width) for label, given in {**more, **(options or {})}.items()}
     plan = Plan(labels, tuple(modes), choice, seed, sources, score)
     plan = _matched(f, pairs, rows, plan)
-    starts = range(0, len(pairs), whole("chunk", chunk, 1))
+    starts = range(0, len(pairs), require_integer("chunk", chunk, 1))
     facts = {name: part for name, part in vars(plan).items() if name != "sources" or part}
     store = Store(checkpoint, lambda: identity(f, pairs, **facts, chunk=chunk))
     sent = f if scheduler is None else packed(f)
@@ -450,7 +450,7 @@ class Comparison:
         room = scale["best"] - scale["expected"]
         if not room.sum() > 0:
             return np.nan, np.nan
-        return stats.ratio(rows["abc"] - scale["expected"], room, stats.Ends.of(self.points, rows.index))
+        return stats.ratio(rows["abc"] - scale["expected"], room, stats.PairIds.of(self.points, rows.index))
 
     def test(self, a: str, b: str, level: float = 0.95) -> pd.DataFrame:
         """Is a better than b? Difference of the mean ABC, interval, p and p_holm (over the tests), one row per mode."""
@@ -462,7 +462,7 @@ class Comparison:
         for mode in self.plan.modes:
             of_mode = self.table[self.table["mode"] == mode].set_index("pair")
             one, two = (of_mode.loc[of_mode["method"] == name, "abc"] for name in (a, b))
-            found = stats.mean_test((one - two).to_numpy(), stats.Ends.of(self.points, one.index), level)
+            found = stats.mean_test((one - two).to_numpy(), stats.PairIds.of(self.points, one.index), level)
             rows.append((f"{a} − {b}", mode, *found, len(one)))
         names = ["difference", "mode", "mean", "se", "low", "high", "p", "pairs"]
         result = pd.DataFrame(rows, columns=names)

@@ -30,7 +30,7 @@ class RunError(RuntimeError):
     """What ran on the caller's behalf failed (a chapter, a page, a solution); the message says where and why."""
 
 
-def whole(name: str, value: Any, least: int | None = None) -> int:
+def require_integer(name: str, value: Any, least: int | None = None) -> int:
     """Return a whole number, NumPy's too, as Python's own; refuse anything else, 50.0 too, and less than `least`."""
     try:
         number = operator.index(value)

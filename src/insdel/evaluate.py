@@ -33,7 +33,7 @@ from insdel.arrays import (
     to_tensor,
     without_gradients,
 )
-from insdel.errors import UserError, UserTypeError, whole
+from insdel.errors import UserError, UserTypeError, require_integer
 from insdel.frames import Columns, as_frame, encode, fitted_order
 
 if TYPE_CHECKING:
@@ -511,7 +511,7 @@ class BatchModel:
 def chunk_rows(n: int, device: str, chunk: int | None = None, width: int = 1) -> int:
     """Rows of n features that are evaluated together: `chunk` if given, else what fits device and layers."""
     if chunk is not None:
-        return whole("chunk", chunk, 1)
+        return require_integer("chunk", chunk, 1)
     rows, numbers = (table.get(device, table["cpu"]) for table in (CHUNK_ROWS, WIDTH_ELEMENTS))
     return max(1, min(rows, CHUNK_ELEMENTS // n, numbers // width))
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from insdel.arrays import Array, Points, beside, like, loaded_torch, to_numpy, to_tensor, without_gradients
 from insdel.curves import abc, check_mode, check_order
-from insdel.errors import UserError, whole
+from insdel.errors import UserError, require_integer
 from insdel.evaluate import (
     BatchModel,
     Groups,
@@ -267,7 +267,7 @@ def pair_lattices(
     """Yield the Lattice of each pair; see `lattices`."""
     differing = pairs.differing()
     d = differing.sum(axis=1)
-    _check_size(d, whole("max_features", max_features))
+    _check_size(d, require_integer("max_features", max_features))
     if loaded_torch() is not None and chunk is None and pairs.plain:
         from insdel.fold import Fold
 
@@ -279,7 +279,7 @@ def pair_lattices(
 
 def check_draws(orders: int, seed: int | list[int]) -> None:
     """Refuse a number of random orders below 1, and what is no seed."""
-    whole("orders", orders, 1)
+    require_integer("orders", orders, 1)
     check_seed(seed)
 
 

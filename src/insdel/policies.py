@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.spatial.distance import cdist
 
 from insdel.arrays import Array, Points, like, to_numpy
-from insdel.errors import UserError, require_one_of, whole
+from insdel.errors import UserError, require_integer, require_one_of
 from insdel.evaluate import (
     Model,
     aligned,
@@ -57,7 +57,7 @@ class Pairs:
         """The first pairs only; all of them for None."""
         if count is None:
             return self
-        whole("the number of pairs", count, 1)
+        require_integer("the number of pairs", count, 1)
         partners = None if self.reference_index is None else self.reference_index[:count]
         ends = (self.x[:count], self.reference[:count], self.index[:count], partners, self.differing[:count])
         return Pairs(*ends, self.without)
@@ -194,10 +194,10 @@ def _needed(n: int, at_least: int | None, all_differ: bool, nearest: int) -> int
             f"the counterfactual policy needs either at_least=k or all_differ=True; "
             f"found at_least={at_least} and all_differ={all_differ}."
         )
-    needed = n if at_least is None else whole("at_least", at_least)
+    needed = n if at_least is None else require_integer("at_least", at_least)
     if not 1 <= needed <= n:
         raise UserError(f"at_least needs a number between 1 and the {n} features; found {needed}.")
-    whole("nearest", nearest, 1)
+    require_integer("nearest", nearest, 1)
     return needed
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from insdel.errors import UserError, UserTypeError, whole
+from insdel.errors import UserError, UserTypeError, require_integer
 from insdel.seeds import check_seed
 
 REFERENCES = ("best", "expected")  # rows that no attribution method can win against
@@ -67,7 +67,7 @@ def standard_error(values: Any, x_id: Any, reference_id: Any = None) -> Any:
     table = np.asarray(values, dtype=float)
     if not table.size:
         raise UserError("standard_error needs at least one value; found none.")
-    ends = Ends(np.asarray(x_id), None if reference_id is None else np.asarray(reference_id))
+    ends = PairIds(np.asarray(x_id), None if reference_id is None else np.asarray(reference_id))
     if len(table) != len(ends):
         raise UserError(f"standard_error needs an x_id for each of the {len(table)} values; found {len(ends)}.")
     error = ends.error(table.reshape(len(table), -1))
@@ -75,7 +75,7 @@ def standard_error(values: Any, x_id: Any, reference_id: Any = None) -> Any:
 
 
 @dataclass(frozen=True)
-class Ends:
+class PairIds:
     """The two points that each of m pairs is made of.
 
     x_id : (m,) anything that tells points apart; None if nothing is known: then all errors are naive ones
@@ -95,7 +95,7 @@ class Ends:
                 raise UserError(f"each pair needs to know its points, but {name} has missing values. Leave them out.")
 
     @classmethod
-    def of(cls, pairs: Any, numbers: Any = None) -> Ends:
+    def of(cls, pairs: Any, numbers: Any = None) -> PairIds:
         """Read the ends from `policies.Pairs`, from a table with the columns row and reference_row, or from None.
 
         Parameters
@@ -118,11 +118,11 @@ class Ends:
     def __len__(self) -> int:
         return 0 if self.x_id is None else len(self.x_id)
 
-    def take(self, which: np.ndarray) -> Ends:
+    def take(self, which: np.ndarray) -> PairIds:
         """The ends of some of the pairs; which : indices or a mask."""
         if self.x_id is None:
             return self
-        return Ends(self.x_id[which], None if self.reference_id is None else self.reference_id[which])
+        return PairIds(self.x_id[which], None if self.reference_id is None else self.reference_id[which])
 
     def groups(self) -> tuple[list[np.ndarray], np.ndarray]:
         """Numbers of the points of every pair, one array per place, and (m,) a number for its unordered {x, x′}.
@@ -177,20 +177,20 @@ def _squares(places: Sequence[np.ndarray], parts: np.ndarray) -> np.ndarray:
     return (_group_sums(places, parts) ** 2).sum(axis=0)
 
 
-def mean(values: Any, ends: Ends | None = None) -> Number:
+def mean(values: Any, ends: PairIds | None = None) -> Number:
     """Mean of (m,) values and its standard error."""
     table = np.asarray(values, dtype=float)
-    return float(table.mean()), float((ends or Ends()).error(table[:, None])[0])
+    return float(table.mean()), float((ends or PairIds()).error(table[:, None])[0])
 
 
-def ratio(top: Any, bottom: Any, ends: Ends | None = None) -> Number:
+def ratio(top: Any, bottom: Any, ends: PairIds | None = None) -> Number:
     """Σ top / Σ bottom over (m,) pairs, and its standard error: that of the mean of top − ratio · bottom (delta)."""
     over, under = np.asarray(top, dtype=float), np.asarray(bottom, dtype=float)
     value = float(over.sum() / under.sum())
     return value, mean(over - value * under, ends)[1] / abs(float(under.mean()))
 
 
-def correlation(a: Any, b: Any, ends: Ends | None = None) -> Number:
+def correlation(a: Any, b: Any, ends: PairIds | None = None) -> Number:
     """Pearson's correlation of (m,) values, and its standard error by the jackknife over points.
 
     Each point is left out once, with all pairs that contain it. A pair goes with either of its points, so what both
@@ -200,8 +200,8 @@ def correlation(a: Any, b: Any, ends: Ends | None = None) -> Number:
     x, y = (np.asarray(part, dtype=float) - np.mean(part) for part in (a, b))
     sums = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
     value = float(_correlation(sums.sum(axis=0, keepdims=True))[0])
-    ends = ends or Ends()
-    known = ends if ends.x_id is not None else Ends(np.arange(len(x)))
+    ends = ends or PairIds()
+    known = ends if ends.x_id is not None else PairIds(np.arange(len(x)))
     places, unordered = known.groups()
     variance = pairs = _left_out([unordered], sums, value)
     if len(places) == 2:
@@ -225,7 +225,9 @@ def _correlation(sums: np.ndarray) -> np.ndarray:
         return (xy - x * y / m) / np.sqrt((xx - x * x / m) * (yy - y * y / m))
 
 
-def mean_test(values: Any, ends: Ends | None = None, level: float = 0.95) -> tuple[float, float, float, float, float]:
+def mean_test(
+    values: Any, ends: PairIds | None = None, level: float = 0.95
+) -> tuple[float, float, float, float, float]:
     """Mean of (m,) values, its standard error, an interval and the two-sided p-value against 0.
 
     Student's t with one degree of freedom less than there are points (x and x′ counted once), or pairs.
@@ -233,7 +235,7 @@ def mean_test(values: Any, ends: Ends | None = None, level: float = 0.95) -> tup
     from scipy.stats import t
 
     value, se = mean(values, ends)
-    known = ends or Ends()
+    known = ends or PairIds()
     units = len(np.asarray(values))
     if known.x_id is not None:
         both = known.x_id if known.reference_id is None else np.concatenate([known.x_id, known.reference_id])
@@ -267,7 +269,7 @@ def holm(margins: Any, level: float = 0.05) -> np.ndarray:
 
 
 def bootstrap_error(
-    values: Any, statistic: Callable[[np.ndarray], float], ends: Ends | None = None, draws: int = 400, seed: int = 0
+    values: Any, statistic: Callable[[np.ndarray], float], ends: PairIds | None = None, draws: int = 400, seed: int = 0
 ) -> Number:
     """A statistic of (m,) or (m, k) values and its bootstrap standard error, for what has no formula.
 
@@ -275,13 +277,13 @@ def bootstrap_error(
     the right covariance for pairs with one common point, and three times the variance of a pair by itself
     (Owen and Eckles 2012). So twice the variance that drawing pairs gives is taken off.
     """
-    table, known = np.asarray(values, dtype=float), ends or Ends()
+    table, known = np.asarray(values, dtype=float), ends or PairIds()
     def variance(weights: np.ndarray) -> float:
         spread = [statistic(np.repeat(table, row, axis=0)) for row in weights if row.sum() > 1]
         return float(np.nanvar(spread, ddof=1))
 
     if known.x_id is None:
-        known = Ends(np.arange(len(table)))
+        known = PairIds(np.arange(len(table)))
     places, unordered = known.groups()
     alone = variance(_counts([unordered], draws, seed))
     if len(places) == 2:
@@ -330,7 +332,7 @@ def summary(
         table, pairs = table.table, table.points if pairs is None else pairs
     check_columns(table, ["pair", "method", "mode", value], "the table")
     check_seed(seed)
-    whole("bootstrap", bootstrap, 0)
+    require_integer("bootstrap", bootstrap, 0)
     if not 0 < level < 1:
         raise UserError(f"level must lie between 0 and 1; found {level}.")
     if any(isinstance(couple, str) or len(couple) != 2 for couple in differences):
@@ -351,7 +353,7 @@ def summary(
         for a, b in differences:
             if a in wide and b in wide:
                 wide[f"{a} − {b}"] = wide[a] - wide[b]
-        ends = Ends.of(pairs, wide.index)
+        ends = PairIds.of(pairs, wide.index)
         parts.append(_describe(wide, ends, bootstrap, level, seed).assign(mode=mode, wins=wins))
     columns = ["mode", "method", "mean", "se", "low", "high", "pairs", "wins", "median"]
     return pd.concat(parts).reset_index(names="method")[columns]
@@ -376,7 +378,7 @@ def _each_once(known: pd.Index, numbers: Any) -> np.ndarray:
     return np.asarray(numbers)
 
 
-def _describe(wide: pd.DataFrame, ends: Ends, bootstrap: int, level: float, seed: int) -> pd.DataFrame:
+def _describe(wide: pd.DataFrame, ends: PairIds, bootstrap: int, level: float, seed: int) -> pd.DataFrame:
     """Mean, standard error, interval and median of every column."""
     values = wide.to_numpy(dtype=float)
     se = ends.error(values)
@@ -386,7 +388,7 @@ def _describe(wide: pd.DataFrame, ends: Ends, bootstrap: int, level: float, seed
 
 
 def _interval(
-    values: np.ndarray, se: np.ndarray, ends: Ends, draws: int, level: float, seed: int
+    values: np.ndarray, se: np.ndarray, ends: PairIds, draws: int, level: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Percentile bootstrap interval of the (m, k) columns' means, (k,) low and high; all columns are drawn together.
 

@@ -23,7 +23,7 @@ from scipy.special import binom
 
 from insdel.chance import Moments
 from insdel.curves import check_mode, check_order
-from insdel.errors import UserError, whole
+from insdel.errors import UserError, require_integer
 from insdel.lattice import LATTICE_MODES as MODES
 from insdel.lattice import MAX_FEATURES, Lattice, check_draws
 from insdel.tree_models import Ensemble, read
@@ -66,7 +66,7 @@ class Trees:
         The games are about raw margins; for trees and forests of scikit-learn about the prediction or, of
         classifiers, about the probability of class `output`.
         """
-        return cls(read(model, whole("output", output)))
+        return cls(read(model, require_integer("output", output)))
 
     def game(self, x: Any, reference: Any = None, groups: Any = None, *, background: Any = None) -> TreeGame:
         """The game of one pair of (n,) points, arrays or rows of frames, with the methods of a Lattice.
@@ -86,7 +86,7 @@ class Trees:
         if (R is None) == (background is None):
             raise UserError("either references or background=… is needed, and not both.")
         if chunk is not None:
-            whole("chunk", chunk, 1)
+            require_integer("chunk", chunk, 1)
         x, r = self._rows(X), self._rows(R if background is None else background)
         if background is None and len(x) != len(r) and 1 not in (len(x), len(r)):
             raise UserError(f"X has {len(x)} rows and R has {len(r)}: give one reference for each row, or one for all.")

@@ -10,7 +10,7 @@ import pytest
 
 import insdel
 from insdel import UserError, policies, stats, summary
-from insdel.stats import Ends, naive_error, standard_error
+from insdel.stats import PairIds, naive_error, standard_error
 
 
 def double_sum(values: np.ndarray, x: np.ndarray, reference: np.ndarray) -> float:
@@ -117,7 +117,7 @@ def test_ratio_is_that_of_the_sums_with_the_spread_of_redrawn_samples() -> None:
     rng, found, errors = np.random.default_rng(2), [], []
     for _ in range(300):
         values, pairs = draw(150, rng)
-        value, se = stats.ratio(values, 1 + values, Ends.of(pairs))
+        value, se = stats.ratio(values, 1 + values, PairIds.of(pairs))
         found.append(value)
         errors.append(se)
     assert np.mean(errors) == pytest.approx(np.std(found), rel=0.15)
@@ -131,15 +131,15 @@ def test_correlation_has_the_textbook_error_and_counts_both_directions_once() ->
     r, se = stats.correlation(x, y)
     assert r == pytest.approx(np.corrcoef(x, y)[0, 1]) and se == pytest.approx((1 - r**2) / np.sqrt(3000), rel=0.1)
     left, right = np.arange(3000), np.arange(3000, 6000)
-    both = Ends(np.concatenate([left, right]), np.concatenate([right, left]))
+    both = PairIds(np.concatenate([left, right]), np.concatenate([right, left]))
     assert stats.correlation(np.tile(x, 2), np.tile(y, 2), both) == pytest.approx((r, se), rel=1e-3)
-    assert stats.correlation(x, y, Ends(left, right)) == pytest.approx((r, se), rel=1e-3)
+    assert stats.correlation(x, y, PairIds(left, right)) == pytest.approx((r, se), rel=1e-3)
 
 
 @pytest.mark.filterwarnings("error")
 def test_correlation_error_is_unknown_if_a_point_is_in_nearly_all_pairs() -> None:
     x, y = np.random.default_rng(3).normal(size=(2, 5))
-    value, se = stats.correlation(x, y, Ends(np.array([0, 0, 0, 0, 5]), np.array([1, 2, 3, 4, 6])))
+    value, se = stats.correlation(x, y, PairIds(np.array([0, 0, 0, 0, 5]), np.array([1, 2, 3, 4, 6])))
     assert np.isfinite(value) and np.isnan(se)  # without point 0 there is one pair left
     assert np.isnan(stats.correlation(x[:2], y[:2])[1])
 
@@ -149,7 +149,7 @@ def test_correlation_error_is_the_spread_of_redrawn_samples() -> None:
     for _ in range(250):
         values, pairs = draw(200, rng)
         other = values + np.asarray(pairs.reference)[:, 1]
-        value, se = stats.correlation(values, other, Ends.of(pairs))
+        value, se = stats.correlation(values, other, PairIds.of(pairs))
         found.append(value)
         errors.append(se)
         naive.append(stats.correlation(values, other)[1])
@@ -159,7 +159,7 @@ def test_correlation_error_is_the_spread_of_redrawn_samples() -> None:
 
 def test_bootstrap_error_of_a_mean_is_the_standard_error() -> None:
     values, pairs = draw(300, np.random.default_rng(4))
-    ends = Ends.of(pairs)
+    ends = PairIds.of(pairs)
     value, se = stats.bootstrap_error(values, np.mean, ends, draws=1500)
     assert value == pytest.approx(values.mean())
     assert se == pytest.approx(standard_error(values, pairs.index, pairs.reference_index), rel=0.2)

@@ -18,7 +18,7 @@ from insdel.attribution.coalitions import Group, coalition_values, count_of_size
 from insdel.attribution.coalitions import groups as groups_of
 from insdel.attribution.exact import shapley
 from insdel.attribution.odd import LARGEST, Odd, odd_subsets
-from insdel.errors import UserError, whole
+from insdel.errors import UserError, require_integer
 from insdel.evaluate import Groups, Model, Pairs
 from insdel.lattice import MAX_FEATURES
 from insdel.seeds import Seed, pair_seeds
@@ -88,7 +88,7 @@ def estimate_shapley(
     samples : evaluations of f per pair, at least 2d + 2 for d differing features; with 2ᵈ or more all is exact
     """
     pairs = Pairs.of(x, reference, groups, background)
-    values, error = _estimate(f, pairs, whole("samples", samples), seed, chunk, False)
+    values, error = _estimate(f, pairs, require_integer("samples", samples), seed, chunk, False)
     return Estimate(pairs.restore(values), pairs.restore(error))
 
 

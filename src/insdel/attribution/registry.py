@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from insdel.arrays import is_tensor, to_numpy
-from insdel.errors import UserError, UserTypeError, require, whole
+from insdel.errors import UserError, UserTypeError, require, require_integer
 from insdel.evaluate import aligned, feature_names
 
 
@@ -81,7 +81,7 @@ def check_options(name: str, method: Method, options: Mapping[str, Any]) -> dict
             hint = nearest(option, known)
             raise UserTypeError(f"{name} has no option {option!r}.{hint} Its options: {', '.join(known)}.")
     counts = {k: v for k, v in options.items() if k in WHOLE and (v is not None or method.options[k] is not None)}
-    return {**options, **{option: whole(option, value) for option, value in counts.items()}}
+    return {**options, **{option: require_integer(option, value) for option, value in counts.items()}}
 
 
 def resolve(options: Mapping[str, Any], x: Any, n: int) -> dict[str, Any]:

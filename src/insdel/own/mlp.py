@@ -24,7 +24,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from insdel.errors import UserError, UserTypeError, require_one_of, whole
+from insdel.errors import UserError, UserTypeError, require_integer, require_one_of
 from insdel.evaluate import progress_off, to_tensor
 from insdel.own.devices import pick_device
 
@@ -91,8 +91,8 @@ class Recipe:
 
     def __post_init__(self) -> None:
         """Refuse settings that no training has."""
-        whole("epochs", self.epochs, 1)
-        whole("batch", self.batch, 1)
+        require_integer("epochs", self.epochs, 1)
+        require_integer("batch", self.batch, 1)
         if not 0 < self.validation < 1:
             raise UserError(f"validation needs a share between 0 and 1; found {self.validation}.")
         if not 0 <= self.warmup < 1 or self.clip <= 0:

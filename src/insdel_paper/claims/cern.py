@@ -17,7 +17,7 @@ from scipy.stats import skew as skewness
 
 import insdel_paper as paper
 from insdel import stats
-from insdel.stats import Ends
+from insdel.stats import PairIds
 from insdel_paper import results
 from insdel_paper.claims import records
 from insdel_paper.claims.bangalore import MARGIN, apart_once, difference, printed_numbers, random_zero, unit
@@ -307,7 +307,7 @@ def charges(one: Run) -> list[Figure]:
     rows = table[(table["method"] == KS) & (table["quantity"] == "attribution")]
     size = rows["value"].abs()
     total, own = (part.groupby(rows["pair"]).sum() for part in (size, size * rows["feature"].isin(CHARGES)))
-    share = stats.ratio(own, total, Ends.of(one.pairs, own.index))
+    share = stats.ratio(own, total, PairIds.of(one.pairs, own.index))
     return [below(one.tell("share of the charges in KS's attributions"), *share, LIMITS["nothing"])]
 
 

@@ -54,7 +54,7 @@ def houses_faster() -> Finding:
     gradient = 3.0  # a gradient costs two to three evaluations
     ig = gradient * paper.size("points of the sum of IG")
     samples = paper.size("Bangalore: samples of Kernel SHAP")
-    se = stats.mean(exact, stats.Ends.of(pairs))[1]
+    se = stats.mean(exact, stats.PairIds.of(pairs))[1]
     figures = [
         Figure("exact Kernel SHAP, evaluations per pair", float(exact.mean()), se, samples),
         above("paper's Kernel SHAP over IG, evaluations", samples / ig, None, LIMITS["much faster"]),

@@ -12,7 +12,7 @@ import pandas as pd
 
 import insdel_paper as paper
 from insdel import stats
-from insdel.stats import Ends, Number
+from insdel.stats import Number, PairIds
 from insdel_paper import results
 from insdel_paper.claims import records
 from insdel_paper.claims.verdict import LIMITS, Figure, MissingRunError, above, below, level, within
@@ -82,9 +82,9 @@ class Run:
         return self.columns[what]
 
     @cached_property
-    def ends(self) -> Ends:
+    def ends(self) -> PairIds:
         """The points that each pair is made of: standard errors count these."""
-        return Ends.of(self.pairs, self.columns.index)
+        return PairIds.of(self.pairs, self.columns.index)
 
     def average(self, values: pd.Series) -> Number:
         """Mean of (pairs,) values; its standard error accounts for shared points."""

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from insdel.errors import whole
+from insdel.errors import require_integer
 from insdel.seeds import check_seed
 
 from .bangalore import AMENITIES, NAMES, TARGET
@@ -39,7 +39,7 @@ def simulate(n: int = ROWS, seed: int = 0) -> pd.DataFrame:
     (n, 39) DataFrame of whole numbers: the 38 features, and Price in INR
     """
     check_seed(seed)
-    whole("n", n, 1)
+    require_integer("n", n, 1)
     rng = np.random.default_rng(seed)
     fitted = parameters()
     weights = np.array(fitted["weights"])

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, ndtri, softmax
 
-from insdel.errors import whole
+from insdel.errors import require_integer
 from insdel.seeds import check_seed
 
 from .cern import NAMES, TARGET
@@ -53,7 +53,7 @@ def simulate(n: int = ROWS, seed: int = 0, fitted: Fitted | None = None) -> pd.D
     (n, 17) DataFrame: the 16 features and M, 2 < M < 110
     """
     check_seed(seed)
-    whole("n", n, 1)
+    require_integer("n", n, 1)
     rng, fitted = np.random.default_rng(seed), parameters() if fitted is None else fitted
     remaining: list[np.ndarray] = []
     while sum(len(part) for part in remaining) < n:

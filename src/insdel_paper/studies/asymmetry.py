@@ -88,7 +88,7 @@ def asymmetry(models: Mapping[str, Model], pairs: Mapping[str, policies.Pairs], 
     """
     rows = []
     for policy, ours in pairs.items():
-        ends = stats.Ends.of(ours)
+        ends = stats.PairIds.of(ours)
         for name, f in models.items():
             result = areas(f, ours, samples)
             row: dict[str, Any] = {"policy": policy, "model": name}

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from insdel import chance
-from insdel.stats import Ends, mean, plus_minus, ratio
+from insdel.stats import PairIds, mean, plus_minus, ratio
 from insdel_paper import results
 from insdel_paper.studies import tables
 from insdel_paper.studies.best_order import BEST, Found, study, with_ends
@@ -78,7 +78,7 @@ def title(method: str) -> str:
 
 def average(values: pd.Series, pairs: pd.DataFrame, digits: int = 3) -> str:
     """ "mean ± se" of a value per pair; values : indexed by pair."""
-    return plus_minus(*mean(values, Ends.of(pairs, values.index)), digits)
+    return plus_minus(*mean(values, PairIds.of(pairs, values.index)), digits)
 
 
 def scientific(value: float) -> str:
@@ -100,7 +100,7 @@ def shares(areas: pd.DataFrame, pairs: pd.DataFrame | None = None) -> pd.DataFra
     """
     rows = {}
     for key, part in areas.groupby(["mode", "method"], sort=False):
-        ends = Ends.of(pairs, part["pair"])
+        ends = PairIds.of(pairs, part["pair"])
         share, share_se = ratio(part["abc_per_feature"], part["best"], ends)
         regret, regret_se = mean(part["best"] - part["abc_per_feature"], ends)
         rows[key] = {"share": 100 * share, "share_se": 100 * share_se, "regret": regret, "regret_se": regret_se,

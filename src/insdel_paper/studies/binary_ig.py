@@ -22,7 +22,7 @@ from insdel.identity import identity
 from insdel.lattice import Lattice, lattices, subset_sizes
 from insdel.own.devices import read_clock
 from insdel.seeds import pair_seeds
-from insdel.stats import Ends, mean, ratio
+from insdel.stats import PairIds, mean, ratio
 from insdel.store import Store
 from insdel_paper.records.run import Recording, RunContext, record
 from insdel_paper.studies.experiments import HOUSES, Experiment, prepare
@@ -237,7 +237,7 @@ def values_and_orders(table: pd.DataFrame, pairs: Any = None) -> pd.DataFrame:
     """
     rows = {}
     for method, part in table.groupby("method", sort=False):
-        distance, se = ratio(part["error"], part["size"], Ends.of(pairs, part["pair"]))
+        distance, se = ratio(part["error"], part["size"], PairIds.of(pairs, part["pair"]))
         rows[method] = {
             "distance": 100 * distance, "se": 100 * se,
             "binary": 100 * part["error_binary"].sum() / part["size"].sum(),
@@ -260,7 +260,7 @@ def areas(table: pd.DataFrame, beside: str = "casting", pairs: Any = None) -> pd
     rows = {}
     for mode in MODES:
         wide = table.pivot_table(index="pair", columns="method", values=mode)
-        ends = Ends.of(pairs, wide.index)
+        ends = PairIds.of(pairs, wide.index)
         for method in table["method"].unique():
             (value, se), (gain, gain_se) = mean(wide[method], ends), mean(wide[method] - wide[beside], ends)
             share, share_se = ratio(wide[method] - wide[beside], wide[beside], ends)

@@ -19,7 +19,7 @@ from insdel.errors import UserError
 from insdel.evaluate import Model, Pairs, Points
 from insdel.identity import identity
 from insdel.own.devices import read_clock
-from insdel.stats import Ends, mean
+from insdel.stats import PairIds, mean
 from insdel.store import Store
 from insdel_paper.records.run import Recording, RunContext, record
 from insdel_paper.studies.experiments import EVENTS, prepare
@@ -113,7 +113,7 @@ def cost_accuracy(
         len(plan), 1, lambda part: _spend(plan[part.start], f, x, reference), unit=" budgets", progress=progress
     )
     first = max((k for k, item in enumerate(plan) if item.method == plan[0].method), key=lambda k: plan[k].budget or 0)
-    ends = Ends.of(pairs)
+    ends = PairIds.of(pairs)
     parts = zip(plan, tables, strict=True)
     return pd.DataFrame([row for item, table in parts for row in _rows(item, table, tables[first], ends)])
 
@@ -155,7 +155,7 @@ def _spend(item: Item, f: Model, x: Points, reference: Points) -> pd.DataFrame:
     return table
 
 
-def _rows(item: Item, found: pd.DataFrame, best: pd.DataFrame, ends: Ends) -> Iterator[dict[str, Any]]:
+def _rows(item: Item, found: pd.DataFrame, best: pd.DataFrame, ends: PairIds) -> Iterator[dict[str, Any]]:
     """Rows of one method and budget, one per mode; `best` is what it falls short of."""
     spent = found[["evaluations", "seconds"]].iloc[0].to_dict()
     for mode in MODES:

@@ -17,7 +17,7 @@ from insdel.curves import MODES, abc, curve, order
 from insdel.evaluate import Pairs
 from insdel.identity import identity
 from insdel.lattice import Lattice, lattices
-from insdel.stats import Ends, mean, ratio
+from insdel.stats import PairIds, mean, ratio
 from insdel.store import Store
 from insdel_paper.data.cern import NAMES
 from insdel_paper.data.physics import invariant_mass, mass_of_momenta, momenta
@@ -235,11 +235,11 @@ def _keys(steps: pd.DataFrame) -> list[str]:
     return [*(["policy"] if "policy" in steps else []), "method", "mode"]
 
 
-def _ends(pairs: pd.DataFrame | None, policy: Any, numbers: Any) -> Ends:
+def _ends(pairs: pd.DataFrame | None, policy: Any, numbers: Any) -> PairIds:
     """The ends of some pairs of one policy, from a table that may have a column policy."""
     if pairs is not None and "policy" in pairs:
         pairs = pairs[pairs["policy"] == policy]
-    return Ends.of(pairs, numbers)
+    return PairIds.of(pairs, numbers)
 
 
 def off_manifold_share(inner: pd.DataFrame, pairs: pd.DataFrame | None = None) -> pd.DataFrame:

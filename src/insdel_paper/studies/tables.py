@@ -10,7 +10,7 @@ import pandas as pd
 
 import insdel_paper as paper
 from insdel.attribution import METHODS
-from insdel.stats import Ends, correlation, mean, plus_minus, summary
+from insdel.stats import PairIds, correlation, mean, plus_minus, summary
 from insdel_paper import results
 
 CORRELATED = ("kernel_shap", "integrated_gradients")
@@ -45,7 +45,7 @@ def paired(table: pd.DataFrame, a: Side, b: Side, pairs: Any = None) -> dict[str
     pairs : who is paired with whom, as for `insdel.summary`; without it the standard error is naive
     """
     columns = wide(table)
-    value, se = mean(columns[a] - columns[b], Ends.of(pairs, columns.index))
+    value, se = mean(columns[a] - columns[b], PairIds.of(pairs, columns.index))
     margin = value / se if se else float(np.copysign(np.inf, value)) if value else 0.0
     return {"difference": value, "se": se, "in standard errors": margin}
 
@@ -152,7 +152,7 @@ def correlations(one: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, float]:
     differing, and for each of `CORRELATED` the correlation and "METHOD se", by the jackknife over points
     """
     columns, result = wide(one), {"differing": float(pairs["differing"].mean())}
-    ends = Ends.of(pairs, columns.index)
+    ends = PairIds.of(pairs, columns.index)
     for method in CORRELATED:
         if method in columns:
             value, se = correlation(columns[method, "insertion"], columns[method, "deletion"], ends)

@@ -142,7 +142,7 @@ def scored(areas: pd.DataFrame, chosen: policies.Pairs) -> pd.DataFrame:
 
     `behind` is what it lacks to the first method, exact Kernel SHAP where that is there.
     """
-    ends = stats.Ends.of(chosen)
+    ends = stats.PairIds.of(chosen)
     by_mode = dict(list(areas.groupby("mode")))
     wide = {mode: part.pivot_table(index="pair", columns="method", values="abc") for mode, part in by_mode.items()}
     scale = {mode: part.groupby("pair")[["expected", "best"]].first() for mode, part in by_mode.items()}
