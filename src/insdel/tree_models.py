@@ -574,4 +574,5 @@ def _nested_tree(root: dict[str, Any], floats: Any, output: int, scale: float) -
         feature, nan_right = floats[node["split"]["float_feature_index"]]
         return [feature, node["split"]["border"], 0, 0, 0.0, not nan_right]
 
-    return Tree(*_numbered(root, ("left", "right"), row))
+    feature, border, left, right, value, missing = _numbered(root, ("left", "right"), row)
+    return Tree(feature, border, left, right, value, missing)
