@@ -91,7 +91,7 @@ def test_misuse_is_explained():
     f, x, reference = game(4)
     with pytest.raises(ValueError, match="one pair of .n,. points"):
         beam_order(f, x[None], reference[None])
-    with pytest.raises(ValueError, match="width is 0"):
+    with pytest.raises(ValueError, match="width must be at least 1"):
         beam_order(f, x, reference, width=0)
     with pytest.raises(ValueError, match="mode"):
         beam_order(f, x, reference, "upwards")

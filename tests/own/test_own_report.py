@@ -146,9 +146,9 @@ def test_a_page_that_cannot_be_finished_leaves_the_old_one(folder: Path, monkeyp
     def full(*_: object, **__: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(report.Path, "replace", full)
+    monkeypatch.setattr("insdel.store.os.replace", full)
     assert insdel() == 1
-    assert Path("report.html").read_text() == "old" and not list(folder.glob(".*.part"))
+    assert Path("report.html").read_text() == "old" and not list(folder.glob(".report*"))
 
 
 def test_dollars_and_tags_in_names_are_shown_as_they_are(folder: Path) -> None:
