@@ -14,7 +14,6 @@ import pytest
 from bs4 import BeautifulSoup
 from conftest import ROOT
 
-from insdel import report
 from insdel_book.cli import main
 
 MODEL = """
