@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from insdel.curves import MODES
 from insdel.plots import METHOD_LOOKS, PALETTE, method_look, panels_grid, panels_row, straight_line
-from insdel.statements import title
 from insdel_paper.figures.drawing import legend_outside
+from insdel_paper.studies.tables import title
 
 
 def _areas(table: pd.DataFrame, method: str, mode: str) -> np.ndarray:
