@@ -111,14 +111,15 @@ def profile_values(root: Path, chapter: Chapter, profile: str) -> dict[str, Any]
         raise UserError(f"profiles.yml, {chapter.name}, {profile}: {error}") from error
 
 
-def record(data: str, evidence: str = "live", **facts: Any) -> None:
-    """Note the source of a chapter's data, and other facts about its run, for the book's status page.
+def record(data: str | None = None, evidence: str = "live", **facts: Any) -> None:
+    """Note the source of a chapter's data, if it has any, and other facts about its run, for the status page.
 
     evidence : "recorded" where the page shows recorded runs beside its own
     """
     from IPython.display import display
 
-    facts = {"data": f"{data} (this page's run), real (recorded runs)" if evidence == "recorded" else data, **facts}
+    if data is not None:
+        facts["data"] = f"{data} (this page's run), real (recorded runs)" if evidence == "recorded" else data
     text = ", ".join(f"{name}: {value}" for name, value in facts.items())
     display({RECORD: facts, "text/plain": text}, raw=True)
 
