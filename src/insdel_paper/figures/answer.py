@@ -68,27 +68,29 @@ def dumbbells(ours: pd.DataFrame, printed: pd.DataFrame, titles: Mapping[str, st
 
 def method_steps() -> Figure:
     """The whole method in five boxes: attribution, order, walk, curve, area; with the signs of both tests."""
-    figure, [axes] = panels_row(width=9.6, height=3.0)
-    axes.set(xlim=(0, 10), ylim=(0, 3))
+    figure, [axes] = panels_row(width=7.6, height=2.6)
+    figure.set_layout_engine("none")
+    axes.set_position((0, 0, 1, 1))
+    axes.set(xlim=(0, 10), ylim=(0, 3.4))
     axes.axis("off")
     boxes = (
-        ("attribution", "$A_j$: effect of changing\n$x_j$ to $x'_j$"),
-        ("order", "insertion: largest first\ndeletion: smallest first"),
-        ("walk", "from $x$ to $x'$,\none feature at a time"),
-        ("curve", "$f$ at each of the\n$n+1$ points"),
-        ("area (ABC)", "insertion: above\ndeletion: below the line"),
+        ("attribution", "$A_j$, the effect\nof changing\n$x_j$ to $x'_j$"),
+        ("order", "insertion:\nlargest $A$ first\ndeletion:\nsmallest first"),
+        ("walk", "from $x$ to $x'$,\none feature\nat a time"),
+        ("curve", "$f$ at each\nof the $n+1$\npoints"),
+        ("area (ABC)", "insertion:\nabove the line\ndeletion:\nbelow it"),
     )
     for k, (title, text) in enumerate(boxes):
         left = 2.0 * k
-        box = FancyBboxPatch((left + 0.08, 0.9), 1.7, 1.5, boxstyle="round,pad=0.02")
+        box = FancyBboxPatch((left + 0.16, 1.0), 1.56, 2.2, boxstyle="round,pad=0.02")
         box.set(edgecolor=PALETTE["blue"], facecolor="#EAF3FA")
         axes.add_patch(box)
-        axes.text(left + 0.93, 2.12, title, ha="center", va="center", weight="bold")
-        axes.text(left + 0.93, 1.45, text, ha="center", va="center", fontsize=9.5)
+        axes.text(left + 0.94, 2.92, title, ha="center", va="center", weight="bold", fontsize=10.5)
+        axes.text(left + 0.94, 1.85, text, ha="center", va="center", fontsize=10)
         if k:
-            axes.add_patch(FancyArrowPatch((left - 0.2, 1.65), (left + 0.06, 1.65), arrowstyle="->", mutation_scale=14))
-    axes.text(5, 0.35, "score = (area − chance) / (best − chance):  0 is what shuffled orders reach on average, "
-              "1 is the best of all orders", ha="center", va="center")  # fmt: skip
+            axes.add_patch(FancyArrowPatch((left - 0.26, 2.1), (left + 0.14, 2.1), arrowstyle="->", mutation_scale=14))
+    axes.text(5, 0.45, "score = (area − chance) / (best − chance)\n0: what shuffled orders reach on average; "
+              "1: the best of all orders", ha="center", va="center", fontsize=10)  # fmt: skip
     return figure
 
 
