@@ -28,7 +28,7 @@ test: $(READY)  ## style, types and tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/deptry src
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 test-all: $(READY)  ## the same, and every parameter of every chapter at its ends and an odd value (hours)
 	INSDEL_ALL=1 $(MAKE) test

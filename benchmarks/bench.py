@@ -316,7 +316,7 @@ ALONE = "insdel, one thread, undisturbed"
 
 MEMORY = """
 import re, sys, time, numpy as np, torch, insdel
-from insdel.own.mlp import MLP, PAPER
+from insdel_paper.networks.training import MLP, PAPER
 torch.manual_seed(0)
 model = MLP(16, PAPER["cern"].neurons).eval().requires_grad_(False)
 def mebibytes(what):  # not getrusage: its peak is inherited from the process that started this one
@@ -368,8 +368,9 @@ def bench(quick: bool) -> pd.DataFrame:
     e = prepare("cern", source="simulated", rows=20_000, n_pairs=n_pairs, epochs=2 if quick else 10)
     x, reference = e.pairs.x, e.pairs.reference
     many = min(len(x), 400)
-    rows = race(f"exact Shapley values, n = 16, {few} pairs", exact_shapley(e.model, x[:few], reference[:few]), repeats)
-    rows += beside_another(e.model, x[:few], reference[:few], 1 if quick else 10)
+    often = 1 if quick else 10
+    rows = race(f"exact Shapley values, n = 16, {few} pairs", exact_shapley(e.model, x[:few], reference[:few]), often)
+    rows += beside_another(e.model, x[:few], reference[:few], often)
     rows += race("Shapley values, n = 16, one pair", sampled_shapley(e.model, x[0], reference[0]), repeats)
     ig = integrated_gradients(e.model, x[:many], reference[:many], 500)
     rows += race(f"IG, 500 steps, {many} pairs", ig, repeats)

@@ -31,7 +31,7 @@ from insdel.attribution import Estimate, odd
 from insdel.identity import short_hash
 from insdel.store import Store
 from insdel_paper import networks, results
-from insdel_paper.records.clock import Clock
+from insdel_paper.records.run import Clock
 from insdel_paper.studies.experiments import Setting, load, pair
 
 ROOT = Path(__file__).resolve().parents[1]

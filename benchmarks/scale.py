@@ -1,8 +1,8 @@
 """How costs grow with pairs, features and background rows, and what a cluster of two workers makes of two cores.
 
-`python benchmarks/scale.py` measures all of it and records it as results/scale; `--quick` is a rehearsal. Costs are
-seconds of the processor's time on one thread, so that others may be at work beside it; what is measured already is kept
-in build/scale. All data are simulated.
+`python benchmarks/scale.py costs` and `… cluster` record results/scale and results/scale_cluster, without a word both;
+`--quick` is a rehearsal. Costs are seconds of the processor's time on one thread, so that others may be at work beside
+it; what is measured already is kept in build/scale. The cluster needs a quiet machine. All data are simulated.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ import torch
 from sklearn.ensemble import GradientBoostingRegressor
 
 import insdel
-from insdel.own.mlp import MLP, PAPER
 from insdel_paper import results
+from insdel_paper.networks.training import MLP, PAPER
 
 ROOT = Path(__file__).resolve().parents[1]
 Work = Callable[[], object]
 LEAST = 0.2  # seconds of work that are measured at once: repeated until there are as many
 SAMPLES = 2048
+# of workers: by default Dask has their C library return every freed block, which costs them 1.7 times the time
+KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(2**27), "MALLOC_MMAP_THRESHOLD_": str(2**27)}
 
 
 def points(rows: int, n: int, seed: int = 0) -> np.ndarray:
@@ -135,6 +137,7 @@ def cluster(pairs: int, rounds: int) -> pd.DataFrame:
     rows, tables = [], []
     local = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     torch.set_num_threads(2)
+    os.environ |= KEEP_MEMORY
     with LocalCluster(**local) as workers, Client(workers) as client:
         for number, (who, others) in enumerate(_turns(client, rounds)):
             start = time.perf_counter()
@@ -162,14 +165,9 @@ def _kill(client: Any) -> None:
     os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, print, record."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a rehearsal in small; nothing is recorded")
-    parser.add_argument("--pairs", type=int, default=120, help="how many pairs the cluster works on")
-    parser.add_argument("--rounds", type=int, default=2, help="how often it and one process take turns; 0: never")
-    given = parser.parse_args(arguments)
-    file = ROOT / "build" / "scale" / ("quick.jsonl" if given.quick else "costs.jsonl")
+def costs_kept(most: float) -> tuple[pd.DataFrame, float]:
+    """Costs up to a size, and the seconds since the first was measured; build/scale keeps what is measured."""
+    file = ROOT / "build" / "scale" / f"{most}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     known = dict(map(json.loads, file.read_text().splitlines())) if file.is_file() else {}
 
@@ -181,16 +179,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if "begun" not in known:
         known["begun"] = time.time()
         keep("begun", known["begun"])
-    table = costs(30 if given.quick else 10_000, known, keep)
+    return costs(most, known, keep), time.time() - known["begun"]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, print, record."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", nargs="*", choices=["costs", "cluster"], default=["costs", "cluster"])
+    parser.add_argument("--quick", action="store_true", help="a rehearsal in small; nothing is recorded")
+    parser.add_argument("--pairs", type=int, default=1200, help="how many pairs the cluster works on")
+    parser.add_argument("--rounds", type=int, default=1, help="how often it and one process take turns")
+    given = parser.parse_args(arguments)
+    if "costs" in given.what:
+        table, spent = costs_kept(30 if given.quick else 10_000)
+        _show("scale", "costs", table, {}, spent, given.quick)
+    if "cluster" in given.what:
+        start, size = time.time(), {"pairs": given.pairs, "rounds": given.rounds}
+        table = cluster(4, 1) if given.quick else cluster(**size)
+        _show("scale_cluster", "cluster", table, size, time.time() - start, given.quick)
+
+
+def _show(record: str, name: str, table: pd.DataFrame, size: dict[str, int], seconds: float, quick: bool) -> None:
     print(table.to_string())
-    tables = {"costs": table}
-    if given.rounds:
-        tables["cluster"] = cluster(4 if given.quick else given.pairs, 1 if given.quick else given.rounds)
-        print(tables["cluster"].to_string())
-    if not given.quick:
-        facts = {"command": "python benchmarks/scale.py", "parameters": {"pairs": given.pairs, "rounds": given.rounds}}
-        spent = {"seconds": round(time.time() - known["begun"], 1), "data": "simulated"}
-        results.save("scale", tables, {**facts, **spent})
+    if not quick:
+        facts = {"command": f"python benchmarks/scale.py {name}", "parameters": size, "data": "simulated"}
+        results.save(record, {name: table}, {**facts, "seconds": round(seconds, 1)})
 
 
 if __name__ == "__main__":

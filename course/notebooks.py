@@ -143,7 +143,7 @@ def execute(solved: Any) -> Any:
     from nbclient.exceptions import CellExecutionError
 
     quiet = os.environ | {"TQDM_DISABLE": "1", "PYTHONWARNINGS": "ignore:IProgress not found"}
-    options = {"timeout": 600, "kernel_name": "python3", "record_timing": False}
+    options = {"timeout": 600, "kernel_name": "python3", "record_timing": False, "shutdown_kernel": "immediate"}
     client = NotebookClient(solved, extra_arguments=["--log-level=50"], **options)
     try:
         with stopped_kernels(1) as pool:  # in the main thread nbclient would take Ctrl-C for itself

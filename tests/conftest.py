@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -17,10 +19,17 @@ import torch
 from filelock import FileLock
 
 from insdel_book.doctor import find_browser
+from insdel_book.ranges import LARGEST
 
 ROOT = Path(__file__).resolve().parents[1]
 if "PYTEST_XDIST_WORKER" in os.environ:
     torch.set_num_threads(1)  # the processes share the cores
+signal.signal(signal.SIGINT, signal.default_int_handler)  # after nohup all that tests start would ignore it
+LONGEST = (  # names of files, without test_
+    "pages", "forensics", "every_value", "faults", "device", "attribution_odd", "simulators", "records", "repository",
+    "build", "cli", "board_browser", "accessibility", "browser", "claims_browser", "tables", "slides", "benchmark",
+    "course_notebooks", "mistakes", "howto", "own_chapter", "installation", "comparison", "bench",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -172,14 +181,29 @@ def make_tiny_book(root: Path) -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests of the real book, which take longest, and give tests in a browser a second try.
+    """Begin with the files that take longest, so that none is left for one process in the end.
 
-    Events can be late on a busy machine. Nothing else gets a second try.
+    The first builds the real book; those that wait for it come when it is there. Tests in a browser get a second try, as
+    events can be late on a busy machine. Nothing else gets one.
     """
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=1))
-    items.sort(key=lambda item: "real_book" not in getattr(item, "fixturenames", ()))
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.stem.removeprefix("test_"), len(places)))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say which files take longest: the list above should begin with them."""
+    seconds: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if hasattr(report, "duration"):
+                seconds[report.nodeid.split("::")[0]] += report.duration
+    if sum(seconds.values()) > 60:
+        terminalreporter.section("slowest files")
+        for file, total in seconds.most_common(20):
+            terminalreporter.write_line(f"{total:7.1f}s {file}")
 
 
 @pytest.fixture
@@ -203,6 +227,35 @@ def load_benchmark(name: str) -> ModuleType:
     sys.modules[name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
+
+
+def samples(schema: dict[str, Any]) -> list[Any]:
+    """Values that a range allows, from its JSON schema: both ends and an odd one; of texts and files none."""
+    if "anyOf" in schema:
+        return [value for part in schema["anyOf"] for value in samples(part)]
+    match schema.get("type"):
+        case "null":
+            return [None]
+        case "boolean":
+            return [True, False]
+        case "string":
+            return schema.get("enum", [schema["const"]] if "const" in schema else [])
+        case "integer":
+            low, high = schema["minimum"], schema["maximum"]
+            return list(dict.fromkeys([low, *([high] if high < LARGEST else []), *([low + 2] if high > low + 2 else [])]))
+        case "number":
+            low, high = (schema.get(f"exclusive{name.title()}", schema.get(name)) for name in ("minimum", "maximum"))
+            width = 3.7 if high is None else min(high - low, 3.7)
+            margin = 0.001 * width if "exclusiveMinimum" in schema else 0.0
+            return [low + margin, *([] if high is None else [high - margin]), low + 0.37 * width]
+        case "array" if schema.get("maxItems") == 0:
+            return [[]]
+        case "array":
+            parts = samples(schema["items"])
+            if "enum" in schema["items"]:
+                return [parts[:1], parts[-1:], parts, parts[:-3:-1]]
+            return [*([part] for part in parts), [parts[-1], parts[0]]] if parts else []
+    return []
 
 
 @pytest.fixture(scope="session")

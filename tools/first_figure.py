@@ -12,7 +12,7 @@ from insdel.examples import house
 from insdel.lattice import Lattice
 from insdel_paper import figures
 from insdel_paper.figures import answer
-from insdel_paper.studies.leads import PLACES, leads
+from insdel_paper.studies.tables import PLACES, leads
 
 PATH = Path(__file__).resolve().parents[1] / "book" / "_static" / "first_figure.svg"
 ANSWER = PATH.with_name("answer.svg")
@@ -46,7 +46,7 @@ def write_preview(path: Path = PREVIEW) -> None:
     figures.use_style()
     figure = first_figure()
     figure.set_size_inches(12, 6.3)
-    figure.suptitle("IG or SHAP: whom do you believe?", fontsize=22)
+    figure.suptitle("IG or SHAP: which should you trust?", fontsize=22)
     figure.savefig(path, dpi=100, metadata={"Software": None})
 
 

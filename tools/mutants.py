@@ -1,15 +1,17 @@
 """Do the tests notice? `make mutants` changes one operator, number or call at a time and runs the tests of that room.
 
-A seeded sample of all such changes is drawn; each is made in a copy of the repository, so nothing here is touched.
-A change that no test notices is a hole in the tests, or changes nothing: those that somebody has looked at and found
-to change no result stand in tests/mutants.txt, each with its reason, and are not counted. Results are kept in
-build/mutants, so the same command goes on where it stopped.
+A seeded sample of all such changes is drawn; each is made in a copy of the repository, so nothing here is touched. A
+first run without any change notes which tests run which line, so that a change is tried on those alone, and takes
+seconds. A change that no test notices is a hole in the tests, or changes nothing: those that somebody has looked at and
+found to change no result stand in tests/mutants.txt, each with its reason, and are not counted. Results are kept in
+build/mutants, so the same command goes on where it stopped; --again tries those once more that were not noticed.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
 import importlib
 import json
 import multiprocessing
@@ -27,6 +29,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from coverage import CoverageData
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER, EQUIVALENT = ROOT / "build" / "mutants", ROOT / "tests" / "mutants.txt"
@@ -55,6 +58,7 @@ class Mutant:
     stop: int
     text: str
     line: int
+    last: int
     before: str
     after: str
 
@@ -110,17 +114,43 @@ def mutants(path: Path, root: Path = ROOT) -> Iterator[Mutant]:
             text = f"({ast.unparse(new)})"
             before, after = source[first:last], source[first:start] + text.encode() + source[stop:last]
             lines = [" ".join(part.decode().split()) for part in (before, after)]
-            yield Mutant(str(path.relative_to(root)), start, stop, text, place.lineno, *lines)
+            yield Mutant(str(path.relative_to(root)), start, stop, text, place.lineno, place.end_lineno, *lines)
 
 
-def tests_of(path: Path) -> list[list[str]]:
-    """The tests of the room: first those of the module, by name or text, then the others."""
-    found = [file for name in TESTS[path.parts[1]] for file in sorted((ROOT / "tests" / name).glob("test_*.py"))]
+def room_tests(package: str) -> list[str]:
+    """The test files of a package's rooms."""
+    files = [file for name in TESTS[package] for file in sorted((ROOT / "tests" / name).glob("test_*.py"))]
+    return [str(file.relative_to(ROOT)) for file in files]
+
+
+def trace(tree: Path, package: str, tests: list[str], limit: float) -> CoverageData:
+    """Which tests run which line of a package, from a run without any change, which must pass; kept for next time."""
+    sources = [path.read_bytes() for path in sorted((tree / "src" / package).rglob("*.py"))]
+    key = hashlib.sha256(b"".join([*sources, *map(str.encode, tests)])).hexdigest()[:12]
+    path = FOLDER / f"{package}-{key}.coverage"
+    if not path.is_file():
+        os.environ["COVERAGE_FILE"] = str(path)
+        if fails(tree, [*tests, f"--cov={tree / 'src' / package}", "--cov-context=test", "--cov-report="], limit):
+            path.unlink(missing_ok=True)
+            raise SystemExit(f"the tests of {package} fail without any change; mend them first.")
+    data = CoverageData(str(path))
+    data.read()
+    return data
+
+
+def tests_of(mutant: Mutant, tree: Path, data: CoverageData, tests: list[str]) -> list[list[str]]:
+    """The tests that run a line, those first whose file is called like the module.
+
+    Where none does, as at import or in another process: the tests that run the module at all, then all others.
+    """
+    path = Path(mutant.path)
     word = path.stem if path.stem != "__init__" else path.parent.name
-    by_name = [file for file in found if word in file.stem]
-    near = by_name or [file for file in found if word in file.read_text(encoding="utf-8")]
-    parts = [near, [file for file in found if file not in near]]
-    return [[str(file.relative_to(ROOT)) for file in part] for part in parts if part]
+    by_line = {line: {text.split("|")[0] for text in texts if text}
+               for line, texts in data.contexts_by_lineno(str(tree / mutant.path)).items()}  # fmt: skip
+    exact = set().union(*(by_line.get(line, set()) for line in range(mutant.line, mutant.last + 1)))
+    chosen = sorted(exact or set().union(*by_line.values()), key=lambda test: (word not in test.split("::")[0], test))
+    files = {test.split("::")[0] for test in chosen}
+    return [part for part in (chosen, [] if exact else [file for file in tests if file not in files]) if part]
 
 
 def run_tests(tree: Path, tests: list[str]) -> None:
@@ -147,13 +177,13 @@ def fails(tree: Path, tests: list[str], limit: float) -> bool:
     return child.exitcode != 0
 
 
-def noticed(mutant: Mutant, tree: Path, limit: float) -> bool:
+def noticed(mutant: Mutant, tree: Path, parts: list[list[str]], limit: float) -> bool:
     """Whether the tests fail with the change."""
     target = tree / mutant.path
     source = target.read_bytes()
     target.write_bytes(source[: mutant.start] + mutant.text.encode() + source[mutant.stop :])
     try:
-        return any(fails(tree, tests, limit) for tests in tests_of(Path(mutant.path)))
+        return any(fails(tree, tests, limit) for tests in parts)
     finally:
         target.write_bytes(source)
 
@@ -194,7 +224,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=3600, help="begin no further mutant after this time")
     parser.add_argument("--limit", type=float, default=900, help="seconds after which a mutant counts as noticed")
-    parser.add_argument("--baseline", action=argparse.BooleanOptionalAction, default=True, help="first run without one")
+    parser.add_argument("--tests", nargs="+", help="these files only, instead of the package's rooms")
+    parser.add_argument("--again", action="store_true", help="try those once more that were not noticed")
     given = parser.parse_args()
     files = [p for p in sorted((ROOT / "src" / given.package).rglob("*.py")) if given.under in str(p.relative_to(ROOT))]
     every = [mutant for path in files for mutant in mutants(path)]
@@ -203,16 +234,16 @@ def main() -> None:
     copy(tree)
     for name in LARGE:
         importlib.import_module(name)
-    if given.baseline and any(fails(tree, tests, given.limit) for tests in tests_of(files[0].relative_to(ROOT))):
-        raise SystemExit(f"the tests of {given.package} fail without any change; mend them first.")
+    tests = given.tests or room_tests(given.package)
+    data = trace(tree, given.package, tests, 4 * given.limit)
     rows = [json.loads(line) for line in log.read_text().splitlines()] if log.is_file() else []
-    known = {row["key"]: row for row in rows}
+    known = {row["key"]: row for row in rows if row["noticed"] or not given.again}
     for mutant in chosen:
         if mutant.key in known or mutant.key in equivalent() or time.monotonic() - start > given.seconds:
             continue
         room = "/".join(Path(mutant.path).parts[1:-1])
         known[mutant.key] = asdict(mutant) | {"key": mutant.key, "room": room}
-        known[mutant.key]["noticed"] = noticed(mutant, tree, given.limit)
+        known[mutant.key]["noticed"] = noticed(mutant, tree, tests_of(mutant, tree, data, tests), given.limit)
         with log.open("a") as file:
             file.write(json.dumps(known[mutant.key]) + "\n")
         print("noticed" if known[mutant.key]["noticed"] else "NOT NOTICED", mutant.key, flush=True)

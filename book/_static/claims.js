@@ -1,18 +1,25 @@
 // The list of claims can be filtered by chapter and verdict. Without this script it is a plain table, complete.
 document.addEventListener("DOMContentLoaded", () => {
   const table = document.querySelector(".claims-list table");
-  if (!table) return;
+  if (table) addFilter(table);
+  openClaim();
+  window.addEventListener("hashchange", openClaim);
+});
+
+// a link to a claim unfolds its numbers; the id stands on the card itself, inside it or on the target right before it
+function openClaim() {
+  const target = location.hash ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
+  const near = target ? [target.closest(".claim-card"), target.querySelector(".claim-card"), target.nextElementSibling] : [];
+  const card = near.find((one) => one?.matches(".claim-card"));
+  if (!card) return;
+  card.open = true;
+  card.scrollIntoView();
+}
+
+function addFilter(table) {
   const rows = [...table.tBodies[0].rows];
-  const cards = new Map([...document.querySelectorAll(".claim-card")].map((card) => [cardName(card), card]));
   const columns = { verdict: 0, chapter: 3 };
   const asked = new URLSearchParams(location.search);
-
-  // the id stands on the card itself or on the target right before it
-  function cardName(card) {
-    const at = card.id || card.querySelector("[id^=claim-]")?.id || card.previousElementSibling?.id || "";
-    return at.replace(/^claim-/, "");
-  }
-
   const text = (row, column) => row.cells[column].textContent.trim();
 
   function selector(name, column) {
@@ -53,37 +60,27 @@ document.addEventListener("DOMContentLoaded", () => {
   form.append(...selectors.map((one) => one.label), searchLabel, reset, count);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(show));
-  table.closest(".claims-list").before(form);
+  const list = table.closest(".claims-list");
+  list.before(form);
+  list.classList.add("scrolls");
+  list.tabIndex = 0;
+  list.setAttribute("role", "region");
+  list.setAttribute("aria-label", "All claims, scrollable");
 
   function show() {
     const words = search.value.trim().toLowerCase();
     let shown = 0;
     for (const row of rows) {
       const fits = selectors.every((one) => !one.select.value || text(row, one.column) === one.select.value);
-      const hit = fits && (!words || row.textContent.toLowerCase().includes(words));
-      row.hidden = !hit;
-      shown += hit;
-      const card = cards.get(row.cells[2].querySelector("a")?.hash.replace(/^#claim-/, ""));
-      if (card) card.hidden = !hit;
+      row.hidden = !(fits && (!words || row.textContent.toLowerCase().includes(words)));
+      shown += !row.hidden;
     }
     count.textContent = `${shown} of ${rows.length} claims`;
     const query = new URLSearchParams();
-    for (const one of selectors) if (one.select.value) query.set(one.name, one.select.value.replace(/^[✓◐✗–] /, ""));
+    for (const one of selectors) if (one.select.value) query.set(one.name, one.select.value.replace(/^[✓◐✗?–] /, ""));
     if (words) query.set("words", words);
     history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}${location.hash}`);
   }
 
-  // a link to a claim opens its numbers, even if a filter hides them
-  function openTarget() {
-    const name = decodeURIComponent(location.hash).replace(/^#claim-/, "");
-    const card = cards.get(name);
-    if (!card) return;
-    card.hidden = false;
-    card.open = true;
-    card.scrollIntoView();
-  }
-
   show();
-  openTarget();
-  window.addEventListener("hashchange", openTarget);
-});
+}

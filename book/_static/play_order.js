@@ -28,7 +28,7 @@
       Object.assign(this, { root, data, place: 0, test: "insertion", order: [], grips: [], drag: null });
       this.id = `play-${document.querySelectorAll(".play[data-ready]").length}`;
       root.append(this.chooser(), this.knob(), this.goal(), this.buttons(), this.help(), this.row(), this.verdict());
-      root.append(legend([["insertion", "insertion, from the first card on"], ["deletion", "deletion, from the last card on"], ["straight", "straight line"]]));
+      root.append(legend([["insertion", "insertion: first card first"], ["deletion", "deletion: last card first"], ["straight", "straight line"]]));
       root.append((this.picture = element("div")), this.table());
       this.open(0);
     }

@@ -27,7 +27,7 @@ CHAPTERS = {
     "not-best": "See why Shapley is not the best order",
     "best": "Find out when Shapley is the best order",
     "binary": "Extend integrated gradients to binary features",
-    "data-models": "Meet the data",
+    "data-models": "Meet the data, the networks and the pairs",
     "bangalore": "Compare rankings on houses in Bangalore",
     "cern": "Weigh electron pairs three ways",
     "images": "Take a photo apart, pixel by pixel",

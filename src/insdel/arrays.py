@@ -54,7 +54,13 @@ def to_numpy(values: Any) -> np.ndarray:
         values = values.detach().cpu()
         return values.float().numpy() if values.dtype is loaded_torch().bfloat16 else values.numpy()
     array = np.asarray(values)
-    return array if array.dtype.kind in "biufc" and array.dtype != np.longdouble else _numbers(array)
+    if array.dtype.kind in "biufc" and array.dtype != np.longdouble:
+        return array
+    kinds = (int, float, np.integer, np.floating, np.bool_)  # objects: of a data frame with floats and booleans, say
+    odd = next((v for v in array.flat if not isinstance(v, kinds)), None)
+    if odd is not None:
+        raise UserTypeError(f"numbers are needed here, but {odd!r} ({type(odd).__name__}) is among the values.")
+    return array.astype(np.float64)
 
 
 def to_tensor(values: Any) -> Tensor:
@@ -67,15 +73,6 @@ def to_tensor(values: Any) -> Tensor:
     if not array.flags.writeable or min(array.strides, default=0) < 0:
         array = array.copy()
     return torch.from_numpy(array)
-
-
-def _numbers(array: np.ndarray) -> np.ndarray:
-    """Objects that are all numbers, such as columns of a data frame with floats and booleans, as float64."""
-    kinds = (int, float, np.integer, np.floating, np.bool_)
-    odd = next((v for v in array.flat if not isinstance(v, kinds)), None)
-    if odd is not None:
-        raise UserTypeError(f"numbers are needed here, but {odd!r} ({type(odd).__name__}) is among the values.")
-    return array.astype(np.float64)
 
 
 def beside(values: np.ndarray, other: Any) -> Any:

@@ -4,12 +4,8 @@ The best order is a longest path from the empty subset to the full one (see the 
 by layer, a beam keeps the `width` most promising subsets and leaves the others out: those with the largest area so
 far plus the area to come if the features still to change kept all, half or nothing of the effects that they have here:
 each of these views chooses a third. If nothing was left out, the order is the best one. Otherwise there is no
-certificate, and `gap` only says how much more the most promising subset left out promised.
-
-Measured and left out: a certified bound. No curve is higher at step k than f at its largest among the subsets of size
-k; the sum of these maxima is at most 8 % above the best area of ten pairs of either network. But maxima can be bounded
-without evaluation only by relaxing the activations to lines (CROWN), and then the bound is 30 to 180 times
-the best area; cut into 64 sub-cubes it is still 1.2 to 25 times, and has cost more than the whole lattice of 2¹⁶.
+certificate, and `gap` only says how much more the most promising subset left out promised: bounds of networks were
+measured to be too loose to be of use (see the chapter on cost).
 """
 
 from __future__ import annotations
@@ -19,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from insdel.arrays import Array, Points
-from insdel.attribution.coalitions import Group, coalition_values
+from insdel.attribution.coalitions import Group, Task, coalition_values
 from insdel.curves import check_mode
 from insdel.errors import UserError, require_integer
 from insdel.evaluate import Groups, Model, Pairs
@@ -70,16 +66,16 @@ class Beam:
 
     def with_lingering(self, unchanged: int) -> Beam:
         """Add to the walks on which the unchanged features still wait the same ones with their turn here and now."""
-        size = self.orders.shape[1]
         now = self.take(self.linger < 0)
-        after = Beam(now.masks, now.orders, now.score, now.total + unchanged * now.score, np.full(len(now.score), size))
-        return Beam(*(np.concatenate(both) for both in zip(vars(self).values(), vars(after).values(), strict=True)))
+        size = np.full(len(now.score), self.orders.shape[1])
+        after = replace(now, total=now.total + unchanged * now.score, linger=size)
+        return Beam(*map(np.concatenate, zip(vars(self).values(), vars(after).values(), strict=True)))
 
-    def best_of_each(self) -> Beam:
-        """Of walks to the same subset, with and without the unchanged features, keep the one with the largest area."""
-        largest_first = self.take(np.argsort(-self.total, kind="stable"))
-        keys = row_numbers(np.column_stack([largest_first.masks, largest_first.linger >= 0]))
-        return largest_first.take(np.sort(np.unique(keys, return_index=True)[1]))
+    def best_of_each(self) -> np.ndarray:
+        """Of walks to the same subset, with and without the unchanged features, which has the largest area."""
+        largest_first = np.argsort(-self.total, kind="stable")
+        keys = row_numbers(np.column_stack([self.masks, self.linger >= 0])[largest_first])
+        return largest_first[np.sort(np.unique(keys, return_index=True)[1])]
 
 
 def row_numbers(masks: np.ndarray) -> np.ndarray:
@@ -98,8 +94,7 @@ class Search:
 
     def __init__(self, f: Model, pairs: Pairs, mode: str, chunk: int | None) -> None:
         players = np.nonzero(pairs.differing())[1][None]
-        self.f, self.mode, self.chunk = f, mode, chunk
-        self.group = Group(pairs, np.zeros(1, dtype=np.int64), players)
+        self.mode, self.group = mode, Group(Task(f, pairs, chunk), np.zeros(1, dtype=np.int64), players)
         self.players, self.evaluations = players[0], 0
         self.unchanged = np.setdiff1d(np.arange(pairs.n), self.players)
 
@@ -107,16 +102,14 @@ class Search:
         """What each subset, (m, d), adds to the area, (m,); the reverse order visits the complements."""
         asked = np.concatenate([masks, ~masks]) if self.mode == "both" else masks
         _, first, back = np.unique(row_numbers(asked), return_index=True, return_inverse=True)
-        distinct = asked[first]
-        result = coalition_values(self.f, self.group, distinct[None], self.chunk, False)
-        self.evaluations += len(distinct)
-        values = result[0][back]
+        values = coalition_values(self.group, asked[first][None])[0][back]
+        self.evaluations += len(first)
         if self.mode == "both":
             return values[: len(masks)] - values[len(masks) :]
         return values if self.mode == "insertion" else -values
 
-    def step(self, beam: Beam) -> tuple[Beam, np.ndarray]:
-        """Let one more player come to each walk in every way; also the areas that these promise, (views, w r)."""
+    def step(self, beam: Beam, width: int) -> tuple[Beam, float]:
+        """The most promising walks that are one step longer, and the largest area that any walk left out promises."""
         walk, player = np.nonzero(~beam.masks)
         masks = beam.masks[walk]
         masks[np.arange(len(walk)), player] = True
@@ -124,24 +117,25 @@ class Search:
         orders = np.column_stack([beam.orders[walk], player])
         following = Beam(masks, orders, score, beam.total[walk] + score, beam.linger[walk])
         effects = (score - beam.score[walk]).reshape(len(beam.score), -1)
-        return following, np.stack([following.total + self.to_come(share * effects, following) for share in VIEWS])
+        hopes = np.stack([following.total + self.to_come(share * effects, following) for share in VIEWS])
+        distinct = following.best_of_each()
+        ranks = np.argsort(-hopes[:, distinct], axis=1, kind="stable")
+        _, first = np.unique(ranks.T.reshape(-1), return_index=True)  # the views choose in turn
+        choice, left = np.split(distinct[np.argsort(first)], [width])
+        remaining = following.take(choice).with_lingering(len(self.unchanged))
+        return remaining.take(remaining.best_of_each()), float(hopes[0, left].max(initial=-np.inf))
 
     def to_come(self, effects: np.ndarray, following: Beam) -> np.ndarray:
         """Area still to come if the players left keep their effects, (w, r), and come largest first; (w r,)."""
         r = effects.shape[1]
         place = np.argsort(np.argsort(-effects, axis=1, kind="stable"), axis=1)
         ranked = -np.sort(-effects, axis=1)
-        before = np.cumsum(ranked * (r - 1 - np.arange(r)), axis=1) - ranked * (r - 1 - np.arange(r))
         weights = r - np.arange(r)  # those after the player that came move up by one
+        before = np.cumsum(ranked * (weights - 1), axis=1) - ranked * (weights - 1)
         after = np.cumsum((ranked * weights)[:, ::-1], axis=1)[:, ::-1] - ranked * weights
         area = np.take_along_axis(before + after, place, axis=1).reshape(-1) + (r - 1) * following.score
         rise = (np.maximum(effects, 0).sum(axis=1, keepdims=True) - np.maximum(effects, 0)).reshape(-1)
         return area + np.where(following.linger < 0, len(self.unchanged) * (following.score + rise), 0.0)
-
-    def order(self, beam: Beam) -> np.ndarray:
-        """Order over all features of the first walk, (n,)."""
-        came, turn = self.players[beam.orders[0]], int(beam.linger[0])
-        return np.concatenate([came[:turn], self.unchanged, came[turn:]])
 
 
 def beam_order(
@@ -177,26 +171,17 @@ def beam_order(
 def pair_beam(f: Model, pairs: Pairs, mode: str, width: int = WIDTH, chunk: int | None = None) -> BeamOrder:
     """Search for the best order of a single pair; see `beam_order`."""
     search = Search(f, pairs, check_mode(mode, LATTICE_MODES), chunk)
-    d, unchanged, promised = len(search.players), len(search.unchanged), -np.inf
+    d, unchanged, promised = len(search.players), search.unchanged, [-np.inf]
     nobody = np.zeros((1, d), dtype=bool)
     start = search.scores(nobody)
-    beam = Beam(nobody, np.zeros((1, 0), dtype=np.int64), start, start.copy(), np.array([-1])).with_lingering(unchanged)
+    beam = Beam(nobody, np.zeros((1, 0), dtype=np.int64), start, start.copy(), np.array([-1]))
+    beam = beam.with_lingering(len(unchanged))
     for _ in range(d):
-        beam, promised = _next(search, beam, width, promised)
-    best = beam.take(np.flatnonzero(beam.linger >= 0)).best_of_each()
-    abc = float(best.total[0] - (pairs.n + 1) / 2 * (start[0] + best.score[0]))
-    order = pairs.restore(search.order(best)[None])
-    gap = max(0.0, promised - float(best.total[0]))
-    return BeamOrder(order, abc, gap, bool(np.isneginf(promised)), search.evaluations)
-
-
-def _next(search: Search, beam: Beam, width: int, promised: float) -> tuple[Beam, float]:
-    """The most promising walks that are one step longer, and the largest area that any walk left out promised."""
-    following, hopes = search.step(beam)
-    numbered = replace(following, orders=np.arange(len(following.score))[:, None])
-    distinct = numbered.best_of_each().orders[:, 0]
-    ranks = np.argsort(-hopes[:, distinct], axis=1, kind="stable")
-    _, first = np.unique(ranks.T.reshape(-1), return_index=True)  # the views choose in turn
-    choice, left = np.split(distinct[np.argsort(first)], [width])
-    remaining = following.take(choice).with_lingering(len(search.unchanged)).best_of_each()
-    return remaining, max(promised, float(hopes[0, left].max(initial=-np.inf)))
+        beam, left_out = search.step(beam, width)
+        promised.append(left_out)
+    beam = beam.take(np.flatnonzero(beam.linger >= 0))
+    best = beam.best_of_each()[0]
+    total, came, turn = float(beam.total[best]), search.players[beam.orders[best]], int(beam.linger[best])
+    order = pairs.restore(np.concatenate([came[:turn], unchanged, came[turn:]])[None])
+    abc = total - (pairs.n + 1) / 2 * float(start[0] + beam.score[best])
+    return BeamOrder(order, abc, max(0.0, max(promised) - total), bool(np.isneginf(max(promised))), search.evaluations)

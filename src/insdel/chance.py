@@ -31,47 +31,28 @@ def moments(lattice: Lattice, mode: str = "insertion") -> Moments:
 
     Mode "both" is ABC + ABC′, where insertion follows the order and deletion its reverse.
     """
-    values = lattice.terms(mode)
-    return Moments(lattice.expected_abc(mode), float(np.sqrt(_variance(values, lattice.n - lattice.d))))
-
-
-def _variance(values: np.ndarray, unchanged: int) -> float:
-    """Variance of Σ (1 + L_i) v(S_i) over random walks S_0 ⊂ … ⊂ S_d and waiting times L.
-
-    The L_i share out the unchanged features, all ways equally likely, so E (1 + L_i)² = a is the same for all
-    i, and E (1 + L_i)(1 + L_k) = b for all i ≠ k. Hence the second moment is b E(Σ v)² + (a − b) E Σ v².
-    """
+    values, unchanged, d = lattice.terms(mode), lattice.n - lattice.d, lattice.d
     centred = values - values.mean()  # a constant changes no variance, and rounding is smaller around 0
-    first, second, squares = _walk_moments(centred)
-    d = (len(values) - 1).bit_length()
-    a, b = _waiting(unchanged, d)
-    mean = (1 + unchanged / (d + 1)) * first
-    return max(b * second + (a - b) * squares - mean**2, 0.0)
-
-
-def _waiting(unchanged: int, d: int) -> tuple[float, float]:
-    """E (1 + L_i)² and E (1 + L_i)(1 + L_k) of waiting times at d + 1 places that add up to `unchanged`."""
-    mean, pair = unchanged / (d + 1), unchanged * (unchanged - 1) / ((d + 1) * (d + 2))
-    return 1 + 3 * mean + 2 * pair, 1 + 2 * mean + pair
-
-
-def _walk_moments(values: np.ndarray) -> tuple[float, float, float]:
-    """E Σ v, E (Σ v)² and E Σ v² over random walks from the empty to the full subset.
-
-    Layer by layer from the full subset down: what a walk from S on adds up to, averaged over the next steps.
-    """
-    total, square, squares = values.copy(), values**2, values**2
-    for subsets, ahead in _layers((len(values) - 1).bit_length()):
-        here, on = values[subsets], total[ahead].mean(axis=0)
+    # of random walks from each subset on, layer by layer from the full subset down: E Σ v, E (Σ v)² and E Σ v²
+    total, square, squares = centred.copy(), centred**2, centred**2
+    for subsets, ahead in _layers(d):
+        here, on = centred[subsets], total[ahead].mean(axis=0)
         total[subsets] = here + on
         square[subsets] = here**2 + 2 * here * on + square[ahead].mean(axis=0)
         squares[subsets] = here**2 + squares[ahead].mean(axis=0)
-    return float(total[0]), float(square[0]), float(squares[0])
+    # The waiting times L_i at the d + 1 places share out the unchanged features, all ways equally likely. So
+    # E (1 + L_i)² = a is the same for all i, and E (1 + L_i)(1 + L_k) = b for all i ≠ k.
+    mean, pair = unchanged / (d + 1), unchanged * (unchanged - 1) / ((d + 1) * (d + 2))
+    a, b = 1 + 3 * mean + 2 * pair, 1 + 2 * mean + pair
+    variance = b * square[0] + (a - b) * squares[0] - ((1 + mean) * total[0]) ** 2
+    return Moments(lattice.expected_abc(mode), float(np.sqrt(max(variance, 0.0))))
 
 
 def sample(lattice: Lattice, orders: int, seed: int | list[int] = 0) -> dict[str, np.ndarray]:
     """ABC of uniformly random orders by look-up, mode → (orders,); the same orders for all three modes."""
-    return lattice.random_areas(orders, seed)
+    drawn = lattice.random_orders(orders, seed)
+    ahead, back = (lattice.areas(part) for part in (drawn, drawn[:, ::-1]))
+    return {"insertion": ahead, "deletion": -ahead, "both": ahead - back}
 
 
 def tail(sampled: np.ndarray, areas: np.ndarray | float) -> np.ndarray:
@@ -109,22 +90,17 @@ def histogram(lattice: Lattice, mode: str = "insertion", bins: int = 1024) -> Hi
             f"the histogram of all orders needs pairs of at most {WIDEST} features, but this one has {lattice.n}. "
             "Use insdel.chance.sample to draw random orders instead."
         )
-    values, line = _for_all_features(lattice, mode), {"insertion": -1, "deletion": 1, "both": 0}[mode] * lattice.aul()
-    lowest = np.full(lattice.n + 1, np.inf)
-    np.minimum.at(lowest, subset_sizes(lattice.n), values)  # of each layer
-    start = float(lowest.sum())
-    step = max(float(lattice.abc(lattice.best_order(mode), mode)) - line - start, CLOSE) / (bins - 1)
-    steps = ((values - lowest[subset_sizes(lattice.n)]) / step).round().astype(np.int64)
-    chances = _carried(steps, bins + lattice.n)
-    return Histogram(start + line + step * np.arange(len(chances)), chances)
-
-
-def _for_all_features(lattice: Lattice, mode: str) -> np.ndarray:
-    """What every visited subset of all n features adds, (2ⁿ,): the unchanged ones change nothing."""
-    subsets, players = np.arange(2**lattice.n), np.zeros(2**lattice.n, dtype=np.int64)
+    n, subsets, players = lattice.n, np.arange(2**lattice.n), np.zeros(2**lattice.n, dtype=np.int64)
     for k, feature in enumerate(lattice.players):
         players |= (subsets >> feature & 1) << k
-    return lattice.terms(mode)[players]
+    values = lattice.terms(mode)[players]  # of all n features: the unchanged ones change nothing
+    line, size = {"insertion": -1, "deletion": 1, "both": 0}[mode] * lattice.aul(), subset_sizes(n)
+    lowest = np.full(n + 1, np.inf)
+    np.minimum.at(lowest, size, values)  # of each layer
+    start = float(lowest.sum())
+    step = max(float(lattice.abc(lattice.best_order(mode), mode)) - line - start, CLOSE) / (bins - 1)
+    chances = _carried(((values - lowest[size]) / step).round().astype(np.int64), bins + n)
+    return Histogram(start + line + step * np.arange(len(chances)), chances)
 
 
 def _carried(steps: np.ndarray, bins: int) -> np.ndarray:

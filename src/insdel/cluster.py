@@ -19,9 +19,7 @@ RETRIES = 3  # of a task that fails, by Dask itself
 LOSSES = 10  # times that a part is sent again because the cluster lost it
 
 
-def on_cluster(
-    work: Callable[[Part], Any], parts: Sequence[Part], scheduler: Any
-) -> Iterator[tuple[Part, Any]]:
+def on_cluster(work: Callable[[Part], Any], parts: Sequence[Part], scheduler: Any) -> Iterator[tuple[Part, Any]]:
     """Yield each part with work(part), computed as tasks of a Dask cluster.
 
     What a task raises, four times in a row, is raised here.
@@ -33,8 +31,12 @@ def on_cluster(
     from distributed import Client
 
     client = scheduler if isinstance(scheduler, Client) else Client(scheduler)
+
+    def submit(part: Part) -> Any:  # a task of its own, even if the same part was sent before
+        return client.submit(work, part, pure=False, retries=RETRIES)
+
     try:
-        waiting = {_submit(client, work, part): (part, 0) for part in parts}
+        waiting = {submit(part): (part, 0) for part in parts}
         while waiting:
             finished, lost = _sorted_out(client, list(waiting))
             for future in finished:
@@ -53,15 +55,10 @@ def on_cluster(
                         f"the cluster lost the same part of the work {losses + 1} times. Look at its workers' logs: "
                         "they may run out of memory. What is finished is kept where a checkpoint was given."
                     )
-                waiting[_submit(client, work, part)] = (part, losses + 1)
+                waiting[submit(part)] = (part, losses + 1)
     finally:
         if client is not scheduler:
             client.close()
-
-
-def _submit(client: Any, work: Callable[[Part], Any], part: Part) -> Any:
-    """Send a part to the cluster; a task of its own, even if the same part was sent before."""
-    return client.submit(work, part, pure=False, retries=RETRIES)
 
 
 def _sorted_out(client: Any, futures: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -89,21 +86,10 @@ class Parcel:
     """A module on its way to other machines: on the processor, as these need not have its device, and in eval mode."""
 
     module: nn.Module
-    device: str
-
-    def __call__(self, points: Any) -> Any:
-        """Call the module where it is."""
-        return self.module(points)
-
-    def unpack(self) -> nn.Module:
-        """Return the module, on a device of that kind if this machine has one."""
-        import torch
-
-        present = self.device == "cuda" and torch.cuda.is_available()
-        return copy.deepcopy(self.module).to(self.device) if present else self.module
+    cuda: bool  # whether it was on a GPU
 
 
-def packed(f: Model) -> Model:
+def packed(f: Model) -> Any:
     """Return what can be sent to other machines: a module by its weights, anything else as it is.
 
     Eval mode is set for good: tasks that share a process would switch it on and off under each other's hands.
@@ -111,14 +97,16 @@ def packed(f: Model) -> Model:
     original = module_of(f)
     if original is None or f is not original:
         return f
-    tensors = (*original.parameters(), *original.buffers())
-    device = next((p.device.type for p in tensors if p.device.type != "cpu"), "cpu")
     module = copy.deepcopy(original).cpu()
     for part in module.modules():
         part.training = False
-    return Parcel(module, device)
+    return Parcel(module, any(part.is_cuda for part in (*original.parameters(), *original.buffers())))
 
 
-def unpacked(f: Model) -> Model:
-    """Return the model that `packed` took."""
-    return f.unpack() if isinstance(f, Parcel) else f
+def unpacked(f: Any) -> Any:
+    """Return the model that `packed` took, on a device of its kind if this machine has one."""
+    if not isinstance(f, Parcel):
+        return f
+    import torch
+
+    return copy.deepcopy(f.module).cuda() if f.cuda and torch.cuda.is_available() else f.module

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import Any
+
+SHOWN = 20  # names that a message lists
 
 
 class UserError(ValueError):
@@ -24,6 +26,12 @@ def require(package: str, purpose: str) -> Any:
         raise UserError(
             f"{purpose} needs {error.name}, which is not installed: pip install 'insdel[methods]'."
         ) from error
+
+
+def listed(names: Sequence[Any]) -> str:
+    """Names in a message; of many the first."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(map(str, names[:SHOWN])) + more or "none"
 
 
 class RunError(RuntimeError):

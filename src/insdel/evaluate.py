@@ -33,7 +33,7 @@ from insdel.arrays import (
     to_tensor,
     without_gradients,
 )
-from insdel.errors import UserError, UserTypeError, require_integer
+from insdel.errors import UserError, UserTypeError, listed, require_integer
 from insdel.frames import Columns, as_frame, encode, fitted_order
 
 if TYPE_CHECKING:
@@ -49,21 +49,39 @@ CHUNK_ROWS = {"cpu": 2**13, "cuda": 2**17}  # CPU caches like small batches, GPU
 
 
 def as_array(values: Points, name: str, missing: bool = False) -> Array:
-    """Return `values` as a tensor or an array; refuse infinity, numbers that would be cut, and NaN unless `missing`."""
+    """Return a tensor or an array; refuse what would be cut or misread, infinity, and NaN unless `missing`."""
     try:
         array: Any = values.detach() if is_tensor(values) else np.asarray(values)
     except ValueError as error:
         raise UserError(f"{name} must be an array, all of its rows equally long; NumPy found: {error}") from error
-    _check_kind(values, array, name)
-    if isinstance(array, np.ndarray) and array.dtype.kind not in "fO":
+    tensor = is_tensor(array)
+    kind, size = ("", 0) if tensor else (array.dtype.kind, array.dtype.itemsize)
+    masked, sparse = isinstance(values, np.ma.MaskedArray), tensor and array.layout is not loaded_torch().strided
+    wrong_kinds = {
+        "a masked array, whose mask would be lost. Fill its gaps, or drop these rows": masked,
+        f"a sparse tensor ({getattr(array, 'layout', None)}). Pass x.to_dense()": sparse,
+        f"made of complex numbers ({array.dtype}). Pass real and imaginary parts as features of their own":
+            array.is_complex() if tensor else kind == "c",
+        f"of type {array.dtype}, which no model computes in. Pass {name}.astype(float)": kind == "f" and size > 8,
+        "a structured array. Pass its fields as the columns of a matrix": kind == "V",
+    }  # fmt: skip
+    wrong = next((text for text, found in wrong_kinds.items() if found), None)
+    if wrong is not None:
+        raise UserTypeError(f"{name} must hold plain numbers of at most 64 bits, but it is {wrong}.")
+    if not tensor and kind not in "fO":
         return array
-    finite = namespace(array).isfinite(array) if is_tensor(array) or array.dtype.kind == "f" else _finite(array)
+    if tensor or kind == "f":
+        finite = namespace(array).isfinite(array)
+    else:  # text and the like count as they are
+        odd = [v is pd.NA or (isinstance(v, float | np.floating) and not np.isfinite(v)) for v in array.flat]
+        finite = ~np.array(odd, dtype=bool).reshape(array.shape)
     if missing:
         finite = finite | _missing(array)
     if not finite.all():
         where = tuple(int(i) for i in np.argwhere(~np.asarray(finite.tolist()))[0])
+        found = array[where] if array[where] is pd.NA else float(array[where])
         raise UserError(
-            f"{name} must be finite, but {name}[{', '.join(map(str, where))}] is {_number(array[where])}. "
+            f"{name} must be finite, but {name}[{', '.join(map(str, where))}] is {found}. "
             "Drop or impute such rows first."
         )
     return array
@@ -71,38 +89,7 @@ def as_array(values: Points, name: str, missing: bool = False) -> Array:
 
 def _missing(array: Any) -> Any:
     """Which entries are NaN, or not there at all."""
-    if is_tensor(array) or array.dtype.kind in "biuf":
-        return namespace(array).isnan(array)
-    return np.asarray(pd.isna(array))
-
-
-def _number(value: Any) -> Any:
-    return value if value is pd.NA else float(value)
-
-
-def _check_kind(values: Points, array: Any, name: str) -> None:
-    """Refuse what would be cut or misread in silence: masks, complex numbers, more than 64 bits, records."""
-    result = None
-    complex_numbers = array.is_complex() if is_tensor(array) else array.dtype.kind == "c"
-    if isinstance(values, np.ma.MaskedArray):
-        result = "a masked array, whose mask would be lost. Fill its gaps, or drop these rows"
-    elif is_tensor(array) and array.layout is not loaded_torch().strided:
-        result = f"a sparse tensor ({array.layout}). Pass x.to_dense()"
-    elif complex_numbers:
-        result = f"made of complex numbers ({array.dtype}). Pass real and imaginary parts as features of their own"
-    elif isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.dtype.itemsize > 8:
-        result = f"of type {array.dtype}, which no model computes in. Pass {name}.astype(float)"
-    elif isinstance(array, np.ndarray) and array.dtype.kind == "V":
-        result = "a structured array. Pass its fields as the columns of a matrix"
-    if result:
-        raise UserTypeError(f"{name} must hold plain numbers of at most 64 bits, but it is {result}.")
-
-
-def _finite(array: np.ndarray) -> np.ndarray:
-    """Which of some objects are neither NaN nor infinite; text and the like count as they are."""
-    numbers = [isinstance(v, float | np.floating) or v is pd.NA for v in array.flat]
-    return np.array([not n or (v is not pd.NA and np.isfinite(v)) for n, v in zip(numbers, array.flat, strict=True)],
-                    dtype=bool).reshape(array.shape)  # fmt: skip
+    return array.isnan() if is_tensor(array) else np.asarray(pd.isna(array))
 
 
 def as_points(values: Points, name: str) -> Array:
@@ -138,27 +125,21 @@ def aligned(values: Points, names: list[Any] | None, name: str, other: str = "x"
     if set(own) != set(names) or len(set(own)) != len(own) or len(own) != len(names):
         missing, extra = ([k for k in a if k not in b] for a, b in ((names, own), (own, names)))
         raise UserError(
-            f"{name} must have the features of {other}, each once. {other} has {_listed(names)}; {name} has "
-            f"{_listed(own)}; missing: {_listed(missing)}; not in {other}: {_listed(extra)}. Select the same columns."
+            f"{name} must have the features of {other}, each once. {other} has {listed(names)}; {name} has "
+            f"{listed(own)}; missing: {listed(missing)}; not in {other}: {listed(extra)}. Select the same columns."
         )
     return values[names]  # type: ignore[index, call-overload]
 
 
-def _listed(names: list[Any]) -> str:
-    return ", ".join(map(str, names[:20])) + (f", … ({len(names)} in all)" if len(names) > 20 else "") or "none"
-
-
 def same_fields(one: Any, other: Any) -> bool:
-    """Whether two dataclasses of one kind hold the same, arrays compared number by number."""
-    both = ((getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
-    return type(one) is type(other) and all(_same(a, b) for a, b in both)
+    """Whether two dataclasses of one kind hold the same, arrays and data frames compared value by value."""
 
+    def same(a: Any, b: Any) -> bool:
+        a, b = (part.cpu() if is_tensor(part) else part for part in (a, b))
+        return bool(a.equals(b)) if isinstance(a, pd.DataFrame) else np.array_equal(a, b)
 
-def _same(a: Any, b: Any) -> bool:
-    if (is_tensor(a) or isinstance(a, np.ndarray)) and (is_tensor(b) or isinstance(b, np.ndarray)):
-        a, b = (part.cpu().numpy() if is_tensor(part) else part for part in (a, b))
-        return np.array_equal(a, b)
-    return type(a) is type(b) and bool(a == b)
+    names = [field.name for field in fields(one)]
+    return type(one) is type(other) and all(same(getattr(one, name), getattr(other, name)) for name in names)
 
 
 def _as_storage(x: Any, reference: Any) -> tuple[Any, Any]:
@@ -211,25 +192,35 @@ class Pairs:
         own, theirs = feature_names(x), feature_names(other)
         names = own or theirs
         other = aligned(other, own, name)  # type: ignore[arg-type]
-        if own is None and theirs is None:
-            points, others, columns = as_points(x, "x"), as_points(other, name), None
-        else:
-            points, others, columns = _coded(x, other, names, name)
+        points: Any = x if own is not None else as_points(x, "x")
+        others: Any = other if theirs is not None else as_points(other, name)
         if points.shape[-1] != others.shape[-1]:
             raise UserError(
                 f"x and {name} must have the same features, but x has {points.shape[-1]} "
                 f"and {name} has {others.shape[-1]}. Select the same columns for both."
             )
+        columns = None
+        if own is not None or theirs is not None:
+            shapes = points.shape, others.shape
+            columns, coded = encode(as_frame(points, names), as_frame(others, names))
+            points, others = (part.reshape(shape) for part, shape in zip(coded, shapes, strict=True))
         rows, rest = _as_storage(points.reshape(-1, points.shape[-1]), others.reshape(-1, others.shape[-1]))
-        count = _pair_count(len(rows), len(rest), background is not None)
+        if not len(rows) or not len(rest):
+            raise UserError(f"at least one pair is needed, but x has {len(rows)} rows and {name} {len(rest)}.")
         template = x if is_tensor(x) else points
         single = points.ndim == 1 and (others.ndim == 1 or background is not None)
-        if background is None:
-            shape = (count, rows.shape[1])
-            rows, rest = (namespace(part).broadcast_to(part, shape) for part in (rows, rest))  # no copies
-            pairs = cls(rows, rest, template, single, names, columns)
-        else:
+        if background is not None:
             pairs = cls(rows, rest[:0], template, single, names, columns, None, rest)
+            return pairs if groups is None else pairs.grouped(groups)
+        count = max(len(rows), len(rest))
+        if {len(rows), len(rest)} - {1, count}:
+            raise UserError(
+                f"x has {len(rows)} rows and reference has {len(rest)}: one reference per x is needed, or a single one "
+                "for all. To average f over rows, as shap does, pass them as background=… instead."
+            )
+        shape = (count, rows.shape[1])
+        rows, rest = (namespace(part).broadcast_to(part, shape) for part in (rows, rest))  # no copies
+        pairs = cls(rows, rest, template, single, names, columns)
         return pairs if groups is None else pairs.grouped(groups)
 
     def __len__(self) -> int:
@@ -261,7 +252,12 @@ class Pairs:
         named = groups.items() if isinstance(groups, Mapping) else ((None, part) for part in groups)
         label: dict[int, Any] = {}
         for title, part in named:
-            places = [_place(column, labels, count) for column in ([part] if isinstance(part, str) else part)]
+            places = []
+            for column in [part] if isinstance(part, str) else part:
+                number: Any = column if isinstance(column, int | np.integer) and not isinstance(column, bool) else -1
+                if column not in labels and not 0 <= number < count:
+                    raise UserError(f"groups must name columns of x, but {column!r} is none of {listed(labels)}.")
+                places.append(labels.index(column) if column in labels else int(column))
             twice = next((k for k in places if k in label or places.count(k) > 1), None)
             if twice is not None or not places:
                 found = "an empty one" if twice is None else f"{labels[twice]!r} twice"
@@ -287,11 +283,8 @@ class Pairs:
 
     def differing(self) -> np.ndarray:
         """(pairs, n) booleans: which players differ, bit for bit; NaN equals NaN."""
-        if self.background is None:
-            columns = differ(self.x, self.reference)
-        else:
-            columns = reduce(or_, (differ(self.x, row[None]) for row in self.background))
-        return self.by_player(columns) > 0
+        rows = [self.reference] if self.background is None else (row[None] for row in self.background)
+        return self.by_player(reduce(or_, (differ(self.x, row) for row in rows))) > 0
 
     def take(self, pair: Any, mask: Any) -> Array:
         """Hybrid points: row i has x′ of `pair[i]` where `mask[i]` is set, else x.
@@ -323,7 +316,7 @@ class Pairs:
         rows = None if self.background is None else move(self.background)
         return replace(self, x=move(self.x), reference=move(self.reference), background=rows)
 
-    def some(self, index: Any) -> Pairs:
+    def subset(self, index: Any) -> Pairs:
         """Return some of the pairs, by their (k,) numbers."""
         rows = beside(np.asarray(index), self.x)
         reference = self.reference if self.background is not None else self.reference[rows]
@@ -335,6 +328,12 @@ class Pairs:
             return self
         first, second = (beside(part.ravel(), self.x) for part in np.indices((len(self), len(self.background))))
         return replace(self, x=self.x[first], reference=self.background[second], background=None, single=False)
+
+    def as_passed(self, rows: Any) -> Any:
+        """Return rows as the kind of points that the user passed."""
+        if self.columns is not None:
+            return self.columns.frame(to_numpy(rows))
+        return to_numpy(rows) if is_tensor(rows) and not is_tensor(self.template) else rows
 
     def restore(self, values: np.ndarray) -> Array:
         """Return results in the kind and rank that the user passed."""
@@ -350,42 +349,6 @@ def differ(x: Any, reference: Any) -> np.ndarray:
     if is_tensor(x) or x.dtype.kind in "fO":
         either = namespace(x).where(first | second, first ^ second, either)
     return either.cpu().numpy() if is_tensor(either) else either.astype(bool)
-
-
-def _coded(x: Any, other: Any, names: list[Any] | None, name: str) -> tuple[np.ndarray, np.ndarray, Columns]:
-    """Return a data frame and what goes with it as numbers, each of the rank in which it came, and the way back."""
-    width = len(names or [])
-    for part, title in ((x, "x"), (other, name)):
-        if np.ndim(part) not in (1, 2) or np.shape(part)[-1] != width:
-            raise UserError(
-                f"x and {name} must have the same features, but one is a data frame with {width} columns and {title} "
-                f"has the shape {np.shape(part)}. Select the same columns for both."
-            )
-    columns, [points, others] = encode(as_frame(x, names), as_frame(other, names))
-    return points[0] if np.ndim(x) == 1 else points, others[0] if np.ndim(other) == 1 else others, columns
-
-
-def _pair_count(rows: int, others: int, background: bool) -> int:
-    """Return how many pairs there are, or say what does not fit."""
-    name = "background" if background else "reference"
-    if not rows or not others:
-        raise UserError(f"at least one pair is needed, but x has {rows} rows and {name} {others}.")
-    count = rows if background else max(rows, others)
-    if not background and {rows, others} - {1, count}:
-        raise UserError(
-            f"x has {rows} rows and reference has {others}: one reference per x is needed, or a single one for all. "
-            "To average f over rows, as shap does, pass them as background=… instead."
-        )
-    return count
-
-
-def _place(column: Any, labels: list[Any], count: int) -> int:
-    """Return where a column stands that is given by name or number."""
-    if column in labels:
-        return labels.index(column)
-    if isinstance(column, int | np.integer) and 0 <= column < count and not isinstance(column, bool):
-        return int(column)
-    raise UserError(f"groups must name columns of x, but {column!r} is none of {_listed(labels)}.")
 
 
 def module_of(f: Model) -> nn.Module | None:
@@ -446,7 +409,7 @@ class BatchModel:
             if weight is not None:
                 self.device, self.dtype = weight.device, weight.dtype
             if columns is not None and columns.coded.any():
-                text = _listed([columns.names[j] for j in np.flatnonzero(columns.coded)])
+                text = listed([columns.names[j] for j in np.flatnonzero(columns.coded)])
                 raise UserTypeError(f"a torch module needs numbers, but these columns hold other values: {text}.")
         elif columns is not None:
             self.kinds, self.columns = ["frame"], replace(columns, order=fitted_order(f, columns.names))

@@ -6,6 +6,7 @@ them can be worked out by hand.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -75,14 +76,7 @@ def game(dividends: Mapping[Iterable[int], float], n: int | None = None) -> Exam
         )
 
     def f(z: Any) -> Any:
-        return sum((delta * _product(z, u) for u, delta in terms), start=0 * z[:, 0])
+        none = 0 * z[:, 0]  # of the kind of z; math.prod stays in it, too
+        return sum((delta * math.prod((z[:, j - 1] for j in u), start=none + 1) for u, delta in terms), start=none)
 
     return Example(f, np.zeros(n), np.ones(n), tuple(str(j) for j in range(1, n + 1)))
-
-
-def _product(z: Any, u: list[int]) -> Any:
-    """Π_{j ∈ u} z_j for each row, features counted from 1; 1 for the empty set."""
-    result = 0 * z[:, 0] + 1
-    for j in u:
-        result = result * z[:, j - 1]
-    return result

@@ -37,12 +37,7 @@ ROWS = 2**10  # hybrids that pass the later layers together: small enough for th
 PIECE = 2**8  # nodes on a piece of a line: fewer leave more signs alone, more make larger products
 LINE_ROWS = 2**11  # points of lines that pass the later layers together
 METHOD = "as_sequential"  # by which a module tells its layers
-CHANGES = (
-    "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "parametrizations"
-)  # fmt: skip
-GLOBAL_CHANGES = (
-    "_global_forward_hooks", "_global_forward_pre_hooks", "_global_backward_hooks", "_global_backward_pre_hooks"
-)  # fmt: skip
+HOOKS = ("forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +76,7 @@ class Fold:
         weight, weight2 = first.weight.detach(), second.weight.detach().T.contiguous()
         bias = torch.zeros_like(weight[:, 0]) if first.bias is None else first.bias.detach()
         bias2 = torch.zeros_like(weight2[0]) if second.bias is None else second.bias.detach()
-        rest = nn.Sequential(*map(_leaky, layers[3:]))
+        rest = nn.Sequential(*map(_as_leaky, layers[3:]))
         return cls(f, weight, bias, slope.to(weight).expand(len(weight)), weight2, bias2, rest)
 
     def pays(self, d: int) -> bool:
@@ -92,21 +87,16 @@ class Fold:
         """f on all hybrids of x and reference, each (n,), as `Lattice.values` has them; (2ᵈ,)."""
         steps = (self.weight[:, players] * (reference - x)[players]).T
         order = steps.abs().sum(dim=1).argsort()  # the calmest first: they are the free ones
-        start = nn.functional.linear(x, self.weight, self.bias)
-        values = torch.cat(self._sub_cubes(start, steps[order[:FREE]], steps[order[FREE:]]))
-        axes = (len(players) - 1 - order.argsort()).flip(0)  # axis 0 is the highest bit
-        return values.reshape([2] * len(players)).permute(axes.tolist()).reshape(-1)
-
-    def _sub_cubes(self, start: Tensor, free: Tensor, fixed: Tensor) -> list[Tensor]:
-        """Values on the sub-cubes, one after the other, in batches."""
+        free, fixed = steps[order[:FREE]], steps[order[FREE:]]
         low, high = free.clamp(max=0).sum(dim=0), free.clamp(min=0).sum(dim=0)
-        corners = start + _subsets(len(fixed)).to(start) @ fixed  # (sub-cubes, h): inputs with no free feature changed
-        subsets = _subsets(len(free)).to(start)
+        corners = nn.functional.linear(x, self.weight, self.bias) + _subsets(len(fixed)).to(steps) @ fixed
+        subsets = _subsets(len(free)).to(steps)
         moves = (subsets @ free).T.contiguous()  # (h, subsets): what the free features add, the same in all sub-cubes
         affine = torch.cat([subsets.T, subsets.new_ones(1, len(subsets))])
-        rest = nn.Sequential(*map(_in_place, self.rest))  # a twentieth less time
+        rest = nn.Sequential(*(_as_leaky(layer, in_place=True) for layer in self.rest))  # a twentieth less time
 
-        def values(batch: Tensor) -> Tensor:
+        def sub_cubes(batch: Tensor) -> Tensor:
+            """Values on some sub-cubes, by the inputs of the first layer's units with no free feature changed."""
             varies = (batch + low < 0) & (batch + high > 0)
             slope = torch.where(batch + low >= 0, 1.0, self.slope).masked_fill_(varies, 0)
             folded = torch.cat([slope[:, None] * free, (slope * batch)[:, None]], dim=1) @ self.weight2
@@ -119,13 +109,11 @@ class Fold:
                 inner.append(torch.cat([active, affine]).T @ torch.cat([self.weight2[units], vectors]))
             return one_per_point(rest(torch.cat(inner)), len(batch) << len(free))
 
-        return in_threads(values, corners.split(max(1, ROWS >> len(free))), self.threads)
-
-    @property
-    def threads(self) -> int:
-        """How many may work at a time: one, if a later layer is not torch's and may keep notes of what passes."""
         known = (type(layer).__module__.startswith(("torch.nn.", "insdel.")) for layer in self.rest.modules())
-        return torch.get_num_threads() if all(known) else 1
+        threads = torch.get_num_threads() if all(known) else 1  # other layers may keep notes of what passes
+        values = torch.cat(in_threads(sub_cubes, corners.split(max(1, ROWS >> len(free))), threads))
+        axes = (len(players) - 1 - order.argsort()).flip(0)  # axis 0 is the highest bit
+        return values.reshape([2] * len(players)).permute(axes.tolist()).reshape(-1)
 
 
 def in_threads(work: Callable[[Tensor], Tensor], parts: Sequence[Tensor], threads: int) -> list[Tensor]:
@@ -174,34 +162,26 @@ def _chain(f: nn.Module) -> nn.Sequential | None:
 
 
 def _changed(f: nn.Module) -> bool:
-    """Whether hooks, parametrisations or a `forward` or `__call__` set on an instance may change what f computes."""
-    shared = vars(nn.modules.module)
-    if any(shared.get(name) for name in GLOBAL_CHANGES):
+    """Whether hooks, parametrisations or a `forward` set on an instance may change what f computes."""
+    if any(getattr(nn.modules.module, f"_global_{name}", None) for name in HOOKS):
         return True
-    return any("forward" in vars(m) or any(getattr(m, name, None) for name in CHANGES) for m in f.modules())
+    own = ("parametrizations", *(f"_{name}" for name in HOOKS))
+    return any("forward" in vars(m) or any(getattr(m, name, None) for name in own) for m in f.modules())
 
 
 def _slope(activation: nn.Module | None) -> Tensor | None:
     """Slope below zero of an activation that is linear on either side of zero, else None."""
     if type(activation) is nn.PReLU:
         return activation.weight.detach()
-    if type(activation) is nn.ReLU:
-        return torch.zeros(1)
-    if type(activation) is nn.LeakyReLU:
-        return torch.tensor([activation.negative_slope], dtype=torch.float64)
-    return None
+    slope = {nn.ReLU: 0.0, nn.LeakyReLU: getattr(activation, "negative_slope", None)}.get(type(activation))
+    return None if slope is None else torch.tensor([slope], dtype=torch.float64)
 
 
-def _leaky(layer: nn.Module) -> nn.Module:
-    """Return the same function; for a PReLU with one slope by a layer that is faster to differentiate."""
+def _as_leaky(layer: nn.Module, in_place: bool = False) -> nn.Module:
+    """Return the same function; of a PReLU with one slope by a LeakyReLU, which is faster to differentiate."""
     if type(layer) is nn.PReLU and layer.num_parameters == 1:
-        return nn.LeakyReLU(layer.weight.item())
-    return layer
-
-
-def _in_place(layer: nn.Module) -> nn.Module:
-    """Return the same function; if it is a LeakyReLU, by one that writes over what it reads."""
-    return nn.LeakyReLU(layer.negative_slope, inplace=True) if type(layer) is nn.LeakyReLU else layer
+        return nn.LeakyReLU(layer.weight.item(), in_place)
+    return nn.LeakyReLU(layer.negative_slope, in_place) if type(layer) is nn.LeakyReLU else layer
 
 
 @lru_cache(maxsize=8)
@@ -220,45 +200,35 @@ def mean_gradient(
     total = float64(torch.zeros_like(start))
     for t, w in zip(nodes.to(start)[:, None].split(PIECE), weights.to(start)[:, None].split(PIECE), strict=True):
         for some in torch.arange(len(start)).split(max(1, LINE_ROWS // len(t))):
-            total[some] += _Lines(fold, start[some], end[some], t).gradient(w)
+            total[some] += _on_piece(fold, start[some], end[some], t, w)
             done(len(some) * len(t))
     return total
 
 
-class _Lines:
-    """The same piece of some lines, with (k, 1) times t, and the units of the first layer along it."""
-
-    def __init__(self, fold: Fold, start: Tensor, end: Tensor, t: Tensor) -> None:
-        self.fold, self.t = fold, t
-        self.begin = nn.functional.linear(start, fold.weight, fold.bias)  # (lines, h)
-        self.move = nn.functional.linear(end - start, fold.weight)
-        first, last = (self.begin + end * self.move > 0 for end in (t[0], t[-1]))
-        self.first, self.last = (torch.where(positive, 1.0, fold.slope) for positive in (first, last))
-        self.slope = self.first.masked_fill(first != last, 0)
-        self.units = [torch.nonzero(row)[:, 0] for row in first != last]
-        self.inputs = [self.begin[p, u] + t * self.move[p, u] for p, u in enumerate(self.units)]  # (k, units) each
-
-    def second_layer(self) -> Tensor:
-        """Inputs of the second layer's units, (lines · k, units)."""
-        constant = (self.slope * self.begin) @ self.fold.weight2 + self.fold.bias2
-        affine = torch.stack([constant, (self.slope * self.move) @ self.fold.weight2], dim=1)
-        basis, rows = torch.cat([torch.ones_like(self.t), self.t], dim=1), []
-        for p, (units, inputs) in enumerate(zip(self.units, self.inputs, strict=True)):
-            active = nn.functional.prelu(inputs, self.fold.slope[units]) if len(units) else inputs
-            rows.append(torch.cat([active, basis], dim=1) @ torch.cat([self.fold.weight2[units], affine[p]]))
-        return torch.cat(rows)
-
-    def gradient(self, weights: Tensor) -> Tensor:
-        """Weighted sum of the gradients along each line, (lines, n)."""
-        z = self.second_layer().requires_grad_(True)
-        with torch.enable_grad(), eval_mode(self.fold.f):
-            (back,) = torch.autograd.grad(one_per_point(self.fold.rest(z), len(z)).sum(), z)
-        back = back.view(len(self.units), len(weights), -1)  # (lines, k, units of the second layer)
-        total = (weights.T @ back)[:, 0]
-        result = self.slope * (total @ self.fold.weight2.T)
-        for p, units in enumerate(self.units):
-            positive = self.inputs[p] > 0
-            before = ((positive == positive[0]) * weights).T @ back[p]  # the sum over the nodes before the change
-            signal = self.first[p, units, None] * before + self.last[p, units, None] * (total[p] - before)
-            result[p, units] = (signal * self.fold.weight2[units]).sum(dim=1)
-        return float64(result @ self.fold.weight)
+def _on_piece(fold: Fold, start: Tensor, end: Tensor, t: Tensor, weights: Tensor) -> Tensor:
+    """Weighted sum of the gradients along the same piece of some lines, (lines, n); times and weights (k, 1) each."""
+    begin = nn.functional.linear(start, fold.weight, fold.bias)  # (lines, h) inputs of the first layer's units
+    move = nn.functional.linear(end - start, fold.weight)
+    first, last = (begin + time * move > 0 for time in (t[0], t[-1]))
+    changes = first != last
+    first, last = (torch.where(positive, 1.0, fold.slope) for positive in (first, last))
+    slope = first.masked_fill(changes, 0)
+    constant = (slope * begin) @ fold.weight2 + fold.bias2
+    affine = torch.stack([constant, (slope * move) @ fold.weight2], dim=1)
+    basis, changing, rows = torch.cat([torch.ones_like(t), t], dim=1), [], []
+    for p, units in enumerate(torch.nonzero(row)[:, 0] for row in changes):
+        inputs = begin[p, units] + t * move[p, units]  # (k, units)
+        active = nn.functional.prelu(inputs, fold.slope[units]) if len(units) else inputs
+        rows.append(torch.cat([active, basis], dim=1) @ torch.cat([fold.weight2[units], affine[p]]))
+        changing.append((units, inputs > 0))
+    z = torch.cat(rows).requires_grad_(True)  # (lines · k, units of the second layer)
+    with torch.enable_grad(), eval_mode(fold.f):
+        (back,) = torch.autograd.grad(one_per_point(fold.rest(z), len(z)).sum(), z)
+    back = back.view(len(start), len(t), -1)
+    total = (weights.T @ back)[:, 0]
+    result = slope * (total @ fold.weight2.T)
+    for p, (units, positive) in enumerate(changing):
+        before = ((positive == positive[0]) * weights).T @ back[p]  # the sum over the nodes before the change
+        signal = first[p, units, None] * before + last[p, units, None] * (total[p] - before)
+        result[p, units] = (signal * fold.weight2[units]).sum(dim=1)
+    return float64(result @ fold.weight)

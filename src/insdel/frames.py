@@ -6,15 +6,19 @@ a missing value has the code NaN. A hybrid of two rows is then a hybrid of two r
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from insdel.errors import UserError, UserTypeError
+from insdel.errors import UserError, UserTypeError, listed
 
+NAMES = ("feature_names_in_", "feature_name_", "feature_names_", "feature_names", "feature_name")  # of fitted columns
 EXACT_INTEGERS = 2**53  # float64 holds all whole numbers up to here
 
 
@@ -101,7 +105,7 @@ def _common_type(name: Any, parts: list[pd.Series]) -> Any:
         if len(strange):
             raise UserError(
                 f"column {name!r} needs the same categories in all data frames, but {strange.iloc[0]!r} is not among "
-                f"{', '.join(map(str, category.categories[:20]))}. Give both frames one categorical type."
+                f"{listed(category.categories)}. Give both frames one categorical type."
             )
         return category
     if all(isinstance(kind, np.dtype) and kind.kind in "biuf" for kind in types):
@@ -112,13 +116,14 @@ def _common_type(name: Any, parts: list[pd.Series]) -> Any:
 def _codes(name: Any, column: pd.Series) -> tuple[np.ndarray, Any]:
     """Return a column as float64 and, if its values are not plain numbers, what the codes stand for."""
     dtype = column.dtype
-    if isinstance(dtype, pd.CategoricalDtype):
-        codes, distinct = column.cat.codes.to_numpy(), dtype.categories
-    elif isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 8 and _held_exactly(column):
+    plain = isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 8
+    if plain and (dtype.kind not in "iu" or not len(column) or int(column.abs().max()) <= EXACT_INTEGERS):
         numbers = column.to_numpy().astype(np.float64)
         if np.isinf(numbers).any():
             raise UserError(f"column {name!r} holds infinity; only NaN may mark a missing value. Drop these rows.")
         return numbers, None
+    if isinstance(dtype, pd.CategoricalDtype):
+        codes, distinct = column.cat.codes.to_numpy(), dtype.categories
     else:
         try:
             codes, distinct = pd.factorize(column)
@@ -128,41 +133,25 @@ def _codes(name: Any, column: pd.Series) -> tuple[np.ndarray, Any]:
     return np.where(codes < 0, np.nan, codes).astype(np.float64), distinct
 
 
-def _held_exactly(column: pd.Series) -> bool:
-    return column.dtype.kind not in "iu" or not len(column) or int(column.abs().max()) <= EXACT_INTEGERS
-
-
 def fitted_names(f: Any) -> list[str] | None:
     """Names of the columns that f, or a model that f calls, was fitted to; None if nobody can tell.
 
     Looks at the object whose method f is, behind `functools.partial`, and at what a function or lambda refers to.
     """
-    for holder in _holders(f):
-        for attribute in ("feature_names_in_", "feature_name_", "feature_names_", "feature_names"):
-            try:
-                found = getattr(holder, attribute, None)
-            except Exception:  # a property of a model that is not fitted may raise anything
-                continue
+    f = getattr(f, "func", f)  # functools.partial
+    holders = [getattr(f, "__self__", None), f]
+    if inspect.isfunction(f):
+        with suppress(ValueError):  # a variable that has no value yet
+            variables = inspect.getclosurevars(f)
+            mentioned = [*variables.nonlocals.values(), *variables.globals.values()]
+            holders += [*mentioned, *(getattr(part, "__self__", None) for part in mentioned)]
+    for holder, attribute in product(holders, NAMES):
+        with suppress(Exception):  # a property of a model that is not fitted may raise anything
+            found: Any = getattr(holder, attribute, None)
+            found = found() if attribute == "feature_name" else found  # a method, of LightGBM's boosters
             if isinstance(found, list | tuple | np.ndarray) and len(found) and not _counted(list(map(str, found))):
                 return [str(name) for name in found]
     return None
-
-
-def _holders(f: Any) -> list[Any]:
-    f = getattr(f, "func", f)  # functools.partial
-    found = [getattr(f, "__self__", None), f]
-    cells = [cell.cell_contents for cell in getattr(f, "__closure__", None) or () if _filled(cell)]
-    code = getattr(f, "__code__", None)
-    mentioned = [f.__globals__[name] for name in code.co_names if name in f.__globals__] if code is not None else []
-    owners = [getattr(part, "__self__", None) for part in (*cells, *mentioned)]
-    return [part for part in (*found, *cells, *mentioned, *owners) if part is not None]
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        return cell.cell_contents is not None
-    except ValueError:
-        return False
 
 
 def _counted(names: list[str]) -> bool:
@@ -183,7 +172,7 @@ def fitted_order(f: Any, names: Sequence[Any]) -> list[int] | None:
             return None
         missing = [name for name in fitted if str(name).replace(" ", "_") not in present]
         raise UserError(
-            f"f was fitted to the columns {', '.join(fitted[:20])}, but x has {', '.join(map(str, names[:20]))}. "
-            f"Rename or select columns; missing: {', '.join(missing[:20])}."
+            f"f was fitted to the columns {listed(fitted)}, but x has {listed(names)}. "
+            f"Rename or select columns; missing: {listed(missing)}."
         )
     return [present.index(name) for name in wanted]

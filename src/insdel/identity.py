@@ -1,7 +1,8 @@
 """What decides a table, in plain values: so that finished parts of one are never taken for parts of another.
 
 Numbers and names stand as they are, arrays as a hash of their bytes, type and shape, modules as their layers, weights
-and attributes. Whatever the code of a model hides shows in its predictions, so these belong to its identity too.
+and attributes, functions as their code and what it closes over, other objects as what Python would pickle of them.
+Whatever the code of a model hides shows in its predictions, so these belong to its identity too.
 """
 
 from __future__ import annotations
@@ -9,14 +10,11 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from enum import Enum
 from functools import partial
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,16 +23,11 @@ from insdel.arrays import beside, is_tensor, loaded_torch
 from insdel.errors import UserTypeError
 from insdel.evaluate import Model, Pairs, all_values, module_of
 
-if TYPE_CHECKING:
-    from torch import Tensor, nn
-
 HYBRIDS = 2  # of every pair at which a model is asked, besides x and x′
 SUMS = 8  # random sums of its predictions that are written down
 ROUNDING = 2**6  # predictions that differ by no more than so many units in the last place count as equal
-DEEPEST = 6  # objects within objects whose parts are looked at
 LONG = 200  # characters of an attribute from which on its hash stands for it
 CORE = ("arrays", "evaluate", "curves", "fold", "lattice", "seeds", "comparison")  # the modules that numbers depend on
-PLAIN_KINDS = (type(None), bool, int, float, str, tuple, list, dict, np.ndarray)
 Plain = dict[str, Any]
 
 
@@ -47,48 +40,6 @@ def identity(f: Model, pairs: Pairs, *, code: Sequence[str | Path] = (), **facts
     code : further source files on which the numbers depend
     **facts : all else that decides it: methods, options, seeds, plans
     """
-    points = {"x": plain(pairs.x), "reference": plain(pairs.reference)}
-    more = {"columns": pairs.columns, "group": pairs.group, "background": pairs.background}
-    points |= {name: plain(part) for name, part in more.items() if part is not None}
-    return {"model": model_identity(f, pairs), **points, **plain(facts), "code": code_hash(*code)}
-
-
-def model_identity(f: Model, pairs: Pairs) -> Plain:
-    """A module by its layers, their attributes, all weights and buffers; any f by what it predicts at hybrids."""
-    result: Plain = {"kind": "function"}
-    module = module_of(f)
-    if module is not None and module is f:
-        result = {"kind": name_of(type(f)), **_module(module)}
-    return {**result, "predictions": _predictions(f, pairs)}
-
-
-def _module(f: nn.Module, within: tuple[int, ...] = ()) -> Plain:
-    """Layers by name, what each holds besides weights, and the weights."""
-    around = (*within, id(f))
-    parts, every = dict(f.named_modules(remove_duplicate=False)), vars(loaded_torch().nn.Module())
-    held = {
-        f"{path}.{name}".lstrip("."): _shortened(plain(value, False, around))
-        for path, part in parts.items()
-        for name, value in sorted(vars(part).items())
-        if name not in every and _lasting(part, name, value)
-    }
-    tensors = [*f.named_parameters(remove_duplicate=False), *f.named_buffers(remove_duplicate=False)]
-    return {
-        "layers": digest({path: name_of(type(part)) for path, part in parts.items()}),
-        "attributes": held,
-        "weights": digest({name: plain(value) for name, value in tensors}),
-    }
-
-
-def _lasting(part: nn.Module, name: str, value: Any) -> bool:
-    """Whether an attribute means the same in the next process; torch's wrappers (compiled, traced) hold addresses."""
-    own = type(part).__module__.split(".")[0] == "torch"
-    plainly = isinstance(value, PLAIN_KINDS) or is_tensor(value) or isinstance(value, loaded_torch().dtype)
-    return not own or (plainly and not name.startswith("_"))
-
-
-def _predictions(f: Model, pairs: Pairs) -> Plain:
-    """Random sums of f over x, x′ and some hybrids of every pair: a change of any prediction changes them all."""
     generator = np.random.default_rng(0)
     masks = generator.random((len(pairs), HYBRIDS + 2, pairs.n)) < 0.5
     masks[:, 0], masks[:, 1] = False, True
@@ -97,10 +48,27 @@ def _predictions(f: Model, pairs: Pairs) -> Plain:
         return rows // masks.shape[1], beside(masks.reshape(-1, pairs.n), rows)[rows]
 
     values = all_values(f, pairs, masks.shape[0] * masks.shape[1], select, progress=False)
-    weights = generator.standard_normal((SUMS, len(values))) / np.sqrt(len(values))
+    weights = generator.standard_normal((SUMS, len(values))) / np.sqrt(len(values))  # any change changes them all
     single = bool((values.astype(np.float32) == values).all())
-    unit = float(np.finfo(np.float32 if single else np.float64).eps)
-    return {"sums": (weights @ values).tolist(), "within": ROUNDING * unit * float(np.abs(values).max())}
+    within = ROUNDING * float(np.finfo(np.float32 if single else np.float64).eps) * float(np.abs(values).max())
+    module = {"kind": name_of(type(f)), **_module(f)} if module_of(f) is f else {"kind": "function"}
+    model = {**module, "predictions": {"sums": (weights @ values).tolist(), "within": within}}
+    parts = ("x", "reference", "columns", "group", "background")
+    points = {name: getattr(pairs, name) for name in parts if getattr(pairs, name) is not None}
+    return {"model": model, **plain(points), **plain(facts), "code": code_hash(*code)}
+
+
+def _module(f: Any, seen: dict[int, Any] | None = None) -> Plain:
+    """Layers by name, what each of the user's own holds besides weights, and the weights and buffers."""
+    layers, held, every = {}, {}, vars(loaded_torch().nn.Module())
+    for path, part in f.named_modules(remove_duplicate=False):
+        torchs = type(part).__module__.startswith("torch.")  # some of these hold addresses
+        layers[path] = name_of(type(part)) + (part.extra_repr() if torchs else "")
+        for name in [] if torchs else sorted(vars(part).keys() - every):
+            written = plain(getattr(part, name), False, seen)
+            held[f"{path}.{name}".lstrip(".")] = written if len(json.dumps(written)) <= LONG else digest(written)
+    tensors = [*f.named_parameters(remove_duplicate=False), *f.named_buffers(remove_duplicate=False)]
+    return {"layers": digest(layers), "attributes": held, "weights": digest(plain(dict(tensors)))}
 
 
 def differences(before: Any, now: Any, path: str = "") -> Iterator[str]:
@@ -116,107 +84,80 @@ def differences(before: Any, now: Any, path: str = "") -> Iterator[str]:
         yield f"{path} was {before}, is {now}"
 
 
-def plain(value: Any, strict: bool = True, within: tuple[int, ...] = ()) -> Any:
+def plain(value: Any, strict: bool = True, seen: dict[int, Any] | None = None) -> Any:
     """Return any value as what JSON can hold, so that different values give different texts.
 
     Parameters
     ----------
     strict : refuse what cannot be identified; else its class stands for it (a model's predictions tell the rest)
-    within : the containers around it, so that one that holds itself comes to an end
+    seen : what was written before, so that what holds itself comes to an end: id → value (which keeps it) and text
     """
-    torch = loaded_torch()
-    torchs = [] if torch is None else [(torch.Tensor, _tensor), ((torch.dtype, torch.device), repr)]
-    for kinds, write in [*WRITERS, *torchs]:
-        if isinstance(value, kinds):
-            return write(value)
-    if id(value) in within:
-        return "itself"
-    inner = partial(plain, strict=strict, within=(*within, id(value)))
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, type | ModuleType | np.ufunc):
+        return name_of(value)
+    if isinstance(value, bytes | bytearray):
+        return short_hash(value)
+    if is_tensor(value):
+        dense = value.detach().to_dense().cpu().reshape(-1).contiguous()
+        return f"{value.dtype} {tuple(value.shape)} {short_hash(dense.view(loaded_torch().uint8).numpy().tobytes())}"
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "OV":
+        return f"{value.dtype} {value.shape} {short_hash(value.tobytes())}"
+    seen = {} if seen is None else seen
+    if id(value) in seen:
+        return seen[id(value)][1]
+    seen[id(value)] = value, "itself"
+    inner = partial(plain, strict=strict, seen=seen)
     if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else repr(key): inner(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [inner(part) for part in value]
-    if isinstance(value, set | frozenset):
-        return sorted((inner(part) for part in value), key=json.dumps)
-    held = _held(value, within) if len(within) < DEEPEST else None
-    if held is not None:
-        return {"class": name_of(type(value)), **{name: inner(part) for name, part in held.items()}}
-    if strict:
-        raise UserTypeError(
-            f"a checkpoint needs to know what it belongs to, but a {name_of(type(value))} has no content that could be "
-            "compared. Pass numbers, text, arrays, tensors or data frames, or leave out the checkpoint."
-        )
-    return f"a {name_of(type(value))}"
+        written: Any = {key if isinstance(key, str) else repr(key): inner(part) for key, part in value.items()}
+    elif isinstance(value, list | tuple):
+        written = [inner(part) for part in value]
+    elif isinstance(value, set | frozenset):
+        written = sorted((inner(part) for part in value), key=json.dumps)
+    elif module_of(value) is value:
+        written = {"class": name_of(type(value)), **_module(value, seen)}
+    else:
+        written = f"a {name_of(type(value))}"
+        parts = _parts(value)
+        if parts is not None:
+            written = {"class": name_of(type(value)), **{name: inner(part) for name, part in parts.items()}}
+        elif strict:
+            raise UserTypeError(
+                f"a checkpoint needs to know what it belongs to, but {written} has no content that could be "
+                "compared. Pass numbers, text, arrays, tensors or data frames, or leave out the checkpoint."
+            )
+    seen[id(value)] = value, written
+    return written
 
 
-def _held(value: Any, within: tuple[int, ...]) -> dict[str, Any] | None:
-    """The parts that make up a data frame, function or object; None if they cannot be seen."""
+def _parts(value: Any) -> Plain | None:
+    """What makes up a data frame, function or object, for most what pickle would store; None if nobody can tell."""
+    value = value.to_frame() if isinstance(value, pd.Series | pd.Index) else value
     if isinstance(value, pd.DataFrame):
         return {"index": value.index.to_numpy(), "columns": list(value), "parts": [value[c].to_numpy() for c in value]}
-    if isinstance(value, pd.Series | pd.Index):
-        index = {"index": value.index.to_numpy()} if isinstance(value, pd.Series) else {}
-        return {**index, "parts": value.to_numpy()}
+    if isinstance(value, np.ndarray):  # of objects, or of records, which may have gaps between their fields
+        return {"shape": value.shape, "entries": value.ravel().tolist()}
     if isinstance(value, FunctionType):
         variables = inspect.getclosurevars(value).nonlocals
-        return {"code": value.__code__, "closure": variables, "defaults": value.__defaults__}
+        return {"code": value.__code__, "closure": variables, "defaults": [value.__defaults__, value.__kwdefaults__]}
     if isinstance(value, CodeType):
         return {"code": value.co_code, "constants": value.co_consts, "names": value.co_names}
-    if isinstance(value, partial):
-        return {"function": value.func, "arguments": value.args, "named": value.keywords}
-    if isinstance(value, MethodType):
-        return {"function": value.__func__, "of": value.__self__}
-    module = module_of(value)
-    if module is not None and module is value:
-        return _module(module, within)
-    if isinstance(value, np.random.Generator):
-        return {"state": value.bit_generator.state}
-    if is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in fields(value)}
-    return vars(value) if hasattr(value, "__dict__") and not hasattr(type(value), "__slots__") else None
-
-
-def _array(value: np.ndarray) -> Any:
-    if value.dtype.kind == "O":
-        return plain({"shape": list(value.shape), "objects": value.ravel().tolist()})
-    content = np.ascontiguousarray(value)
-    return f"{value.dtype} {value.shape} {short_hash(content.tobytes())}"
-
-
-def _tensor(value: Tensor) -> Any:
-    torch = loaded_torch()
-    dense = (value.detach().to_dense() if value.layout is not torch.strided else value.detach()).cpu()
-    if dense.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
-        dense = dense.view(torch.int16 if dense.dtype is torch.bfloat16 else torch.int8)
-    return f"{value.dtype} {tuple(value.shape)} {short_hash(dense.contiguous().numpy().tobytes())}"
-
-
-def _float(value: float) -> Any:
-    return float(value) if math.isfinite(value) else repr(float(value))
+    try:
+        stored = None if isinstance(value, Iterator) else value.__reduce_ex__(4)
+    except Exception:  # a class may refuse in any way
+        return None
+    if isinstance(stored, str):  # something global
+        return {"name": stored, **getattr(value, "__dict__", {})}
+    if stored is None:
+        return None
+    parts = (list(part) if isinstance(part, Iterator) else part for part in stored[1:])
+    return {"made by": name_of(stored[0]), **dict(zip(("from", "state", "items", "entries"), parts, strict=False))}
 
 
 def name_of(kind: Any) -> str:
-    """Where a class or function is defined, and its name."""
-    return f"{getattr(kind, '__module__', None)}.{getattr(kind, '__qualname__', kind)}"
-
-
-WRITERS: list[tuple[Any, Any]] = [
-    (type(None), lambda value: None),
-    (Enum, lambda value: f"{name_of(type(value))}.{value.name}"),
-    ((bool, np.bool_), bool),
-    ((int, np.integer), int),
-    ((float, np.floating), _float),
-    (str, str),
-    ((bytes, bytearray), lambda value: f"bytes {short_hash(bytes(value))}"),
-    (Path, str),
-    (np.ndarray, _array),
-    ((np.dtype, complex, range, slice), repr),
-    ((type, BuiltinFunctionType, np.ufunc), name_of),
-    (ModuleType, lambda value: value.__name__),
-]
-
-
-def _shortened(value: Any) -> Any:
-    return value if len(json.dumps(value)) <= LONG else digest(value)
+    """Where a class, function or module is defined, and its name."""
+    return f"{getattr(kind, '__module__', None)}.{getattr(kind, '__qualname__', getattr(kind, '__name__', kind))}"
 
 
 def digest(value: Any) -> str:
@@ -224,7 +165,7 @@ def digest(value: Any) -> str:
     return short_hash(json.dumps(value, sort_keys=True).encode())
 
 
-def short_hash(content: bytes) -> str:
+def short_hash(content: bytes | bytearray) -> str:
     """Sixteen hexadecimal digits that tell contents apart."""
     return hashlib.sha256(content).hexdigest()[:16]
 

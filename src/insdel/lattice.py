@@ -17,18 +17,9 @@ from typing import Any
 import numpy as np
 
 from insdel.arrays import Array, Points, beside, like, loaded_torch, to_numpy, to_tensor, without_gradients
-from insdel.curves import abc, check_mode, check_order
+from insdel.curves import check_mode, check_order
 from insdel.errors import UserError, require_integer
-from insdel.evaluate import (
-    BatchModel,
-    Groups,
-    Model,
-    Pairs,
-    eval_mode,
-    hybrid_values,
-    progress_bar,
-    same_fields,
-)
+from insdel.evaluate import BatchModel, Groups, Model, Pairs, eval_mode, hybrid_values, progress_bar, same_fields
 from insdel.seeds import check_seed
 
 MAX_FEATURES = 20
@@ -38,13 +29,91 @@ UNCHANGED = 62  # a bit that no subset has
 LATTICE_MODES = ("insertion", "deletion", "both")
 
 
+class Game:
+    """A pair as a game: what follows about orders once a subclass has the curves and the mean curve.
+
+    players : the d features (or groups) that differ, in feature order
+    n : number of all features; the others are unchanged but take their place in every order
+    """
+
+    players: tuple[int, ...]
+    n: int
+
+    @property
+    def d(self) -> int:
+        """Number of players."""
+        return len(self.players)
+
+    def _curves(self, orders: np.ndarray) -> np.ndarray:
+        """Curves of (m, n) orders, (m, n + 1)."""
+        raise NotImplementedError
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """f(x) and f(x′)."""
+        raise NotImplementedError
+
+    def expected_curve(self) -> Any:
+        """The mean of the curves of all n! orders, (n + 1,)."""
+        raise NotImplementedError
+
+    def _like(self, values: Any) -> Any:
+        """Results in the kind of array that the user passed."""
+        return values
+
+    def curve(self, order: Points) -> Any:
+        """Curve of an order over all n features, without a model call; (n,) → (n + 1,) or (m, n) → (m, n + 1)."""
+        curves = self._curves(check_order(order, self.n))
+        return self._like(curves[0] if np.ndim(order) == 1 else curves)
+
+    def aul(self) -> float:
+        """Area under the straight line from f(x) to f(x′)  [eq. 2]."""
+        return (self.n + 1) / 2 * sum(self._ends)
+
+    def areas(self, orders: np.ndarray) -> np.ndarray:
+        """AUC − AUL of each order, (m, n) → (m,)."""
+        return self._curves(orders).sum(axis=1) - self.aul()
+
+    def _abc(self, orders: np.ndarray, mode: str) -> np.ndarray:
+        check_mode(mode, LATTICE_MODES)
+        areas = self.areas(orders)
+        if mode == "both":
+            return areas - self.areas(orders[:, ::-1])
+        return areas if mode == "insertion" else -areas
+
+    def abc(self, order: Points, mode: str = "insertion") -> Any:
+        """ABC of an order over all n features; (n,) → one number, (m, n) → (m,).
+
+        Mode "both" is ABC + ABC′, where insertion follows the order and deletion its reverse.
+        """
+        areas = self._abc(check_order(order, self.n), mode)
+        return self._like(areas[0] if np.ndim(order) == 1 else areas)
+
+    def random_orders(self, orders: int, seed: int | list[int]) -> np.ndarray:
+        """That many uniformly random orders, (orders, n)."""
+        require_integer("orders", orders, 1)
+        check_seed(seed)
+        return np.random.default_rng(seed).permuted(np.tile(np.arange(self.n), (orders, 1)), axis=1)
+
+    def random_abc(self, orders: int, seed: int = 0, mode: str = "insertion") -> Any:
+        """ABC of that many uniformly random orders, (orders,), without a model call."""
+        return self._like(self._abc(self.random_orders(orders, seed), mode))
+
+    def expected_auc(self) -> float:
+        """AUC averaged over all n! orders  [Proposition 1]."""
+        return float(self.expected_curve().sum())
+
+    def expected_abc(self, mode: str = "insertion") -> float:
+        """ABC averaged over all n! orders; for mode "both" (ABC + ABC′) it is exactly 0."""
+        sign = {"insertion": 1.0, "deletion": -1.0, "both": 0.0}[check_mode(mode, LATTICE_MODES)]
+        return sign * (self.expected_auc() - self.aul()) if sign else 0.0
+
+
 @dataclass(frozen=True, eq=False)
-class Lattice:
-    """The values of f on all hybrids of one pair.
+class Lattice(Game):
+    """The values of f on all hybrids of one pair; see `Game` for the rest.
 
     values : (2ᵈ,) float64; bit k of the index is set where `players[k]` is taken from the reference
-    players : the d features that differ, in feature order
-    n : number of all features; the others are unchanged but take their place in every order
     """
 
     values: Array
@@ -69,33 +138,30 @@ class Lattice:
         *,
         groups: Groups | None = None,
         background: Points | None = None,
-        max_features: int = MAX_FEATURES,
-        chunk: int | None = None,
-        progress: bool | None = None,
+        **options: Any,
     ) -> Lattice:
-        """Evaluate f on all hybrids of x and reference, each (n,); see `lattices` for the options."""
+        """Evaluate f on all hybrids of x and reference, each (n,); `options` are the others of `lattices`."""
         pairs = Pairs.of(x, reference, groups, background)
         if not pairs.single:
             raise UserError("Lattice.evaluate takes one pair of (n,) points. Use insdel.lattices for many pairs.")
-        return next(pair_lattices(f, pairs, max_features=max_features, chunk=chunk, progress=progress))
-
-    @property
-    def d(self) -> int:
-        """Number of players."""
-        return len(self.players)
+        return next(pair_lattices(f, pairs, **options))
 
     @property
     def _values(self) -> np.ndarray:
         return to_numpy(self.values).astype(np.float64, copy=False)
 
-    def _like(self, values: np.ndarray) -> Array:
-        return like(values, self.values)
+    def _like(self, values: Any) -> Any:
+        return beside(values, self.values)
 
-    def _over_features(self, values: np.ndarray) -> Array:
+    @property
+    def _ends(self) -> tuple[float, float]:
+        return float(self.values[0]), float(self.values[-1])
+
+    def _over_features(self, values: np.ndarray) -> np.ndarray:
         """Spread (d,) values of the players over all n features; unchanged ones get 0."""
-        full = np.zeros(self.n)
+        full = np.zeros(self.n, dtype=values.dtype)
         full[list(self.players)] = values
-        return self._like(full)
+        return full
 
     def dividends(self) -> Array:
         """Interactions Δ_u (Harsanyi dividends), (2ᵈ,) over subsets of players  [section 3.3].
@@ -110,86 +176,35 @@ class Lattice:
 
     def shapley(self) -> Array:
         """Exact Shapley values of the change from x to x′, (n,); they add up to f(x′) − f(x)."""
-        size, (joins, stays) = subset_sizes(self.d), _shapley_weights(self.d)
+        size, weights = subset_sizes(self.d), [1 / (self.d * comb(self.d - 1, s)) for s in range(self.d)]
+        joins, stays = np.array([0.0, *weights]), np.array([*weights, 0.0])  # of f(S), by |S|
         gains = self._values - self._values[0]
         without = gains * stays[size]
-        return self._over_features(_sums_with_player(gains * joins[size] + without) - without.sum())
+        return self._like(self._over_features(_sums_with_player(gains * joins[size] + without) - without.sum()))
 
     def banzhaf(self) -> Array:
         """Banzhaf values, (n,): the mean of f(S + j) − f(S) over all subsets S, each counted alike."""
         gains = (self._values - self._values[0]) / 2 ** max(self.d - 1, 0)
-        return self._over_features(2 * _sums_with_player(gains) - gains.sum())
-
-    def curve(self, order: Points) -> Array:
-        """Curve of an order over all n features, by look-up; (n,) → (n + 1,) or (m, n) → (m, n + 1)."""
-        curves = self._curves(check_order(order, self.n))
-        return self._like(curves[0] if np.ndim(order) == 1 else curves)
+        return self._like(self._over_features(2 * _sums_with_player(gains) - gains.sum()))
 
     def _curves(self, orders: np.ndarray) -> np.ndarray:
-        steps = self._bits()[orders].cumsum(axis=1)
-        return self._values[np.pad(steps, ((0, 0), (1, 0)))]
-
-    def _bits(self) -> np.ndarray:
-        """What each feature adds to the number of a subset, (n,): its bit; 0 for unchanged ones."""
-        bits = np.zeros(self.n, dtype=np.int64)
-        bits[list(self.players)] = 1 << np.arange(self.d)
-        return bits
-
-    def aul(self) -> float:
-        """Area under the straight line from f(x) to f(x′)  [eq. 2]."""
-        return (self.n + 1) / 2 * float(self._values[0] + self._values[-1])
+        bits = self._over_features(1 << np.arange(self.d))  # what each feature adds to the number of a subset
+        subsets = np.zeros((len(orders), self.n + 1), dtype=np.int64)
+        np.cumsum(bits[orders], axis=1, out=subsets[:, 1:])
+        return self._values[subsets]
 
     def expected_curve(self) -> Array:
         """The mean of the curves of all n! orders, (n + 1,).
 
         After j steps of a random order the players among the first j features number s with
-        hypergeometric probability, and every subset of s players is as likely as every other.
+        hypergeometric probability, and every subset of s players is as likely as every other. No cancellation,
+        unlike in the equal sum of AUC = (n + 1) Σ Δ_u / (|u| + 1).
         """
         counts = np.array([comb(self.d, s) for s in range(self.d + 1)])
         mean = np.bincount(subset_sizes(self.d), self._values) / counts
-        steps = range(self.n + 1)
         chances = [[comb(self.d, s) * comb(self.n - self.d, j - s) / comb(self.n, j) if s <= j else 0.0
-                    for s in range(self.d + 1)] for j in steps]  # fmt: skip
+                    for s in range(self.d + 1)] for j in range(self.n + 1)]  # fmt: skip
         return self._like(np.array(chances) @ mean)
-
-    def expected_auc(self) -> float:
-        """AUC averaged over all n! orders  [Proposition 1].
-
-        Over all steps of a random order every number of players is as likely as every other, so this
-        is n + 1 times the mean over sizes of the mean over the subsets of that size: no cancellation,
-        unlike the equal sum (n + 1) Σ Δ_u / (|u| + 1).
-        """
-        return float(self.expected_curve().sum())
-
-    def expected_abc(self, mode: str = "insertion") -> float:
-        """ABC averaged over all n! orders; for mode "both" (ABC + ABC′) it is exactly 0."""
-        sign = {"insertion": 1.0, "deletion": -1.0, "both": 0.0}[check_mode(mode, LATTICE_MODES)]
-        return sign * (self.expected_auc() - self.aul()) if sign else 0.0
-
-    def abc(self, order: Points, mode: str = "insertion") -> Array:
-        """ABC of an order over all n features, by look-up.
-
-        Mode "both" is ABC + ABC′, where insertion follows the order and deletion its reverse.
-        """
-        check_mode(mode, LATTICE_MODES)
-        if mode != "both":
-            return abc(self.curve(order), mode)
-        rows = check_order(order, self.n)
-        total = np.asarray(abc(self._curves(rows))) + np.asarray(abc(self._curves(rows[:, ::-1]), "deletion"))
-        return self._like(total[0] if np.ndim(order) == 1 else total)
-
-    def random_abc(self, orders: int, seed: int = 0, mode: str = "insertion") -> Array:
-        """ABC of that many uniformly random orders, (orders,), by look-up without a model call."""
-        return self._like(self.random_areas(orders, seed)[check_mode(mode, LATTICE_MODES)])
-
-    def random_areas(self, orders: int, seed: int | list[int] = 0) -> dict[str, np.ndarray]:
-        """ABC of uniformly random orders, mode → (orders,) float64; the same orders for all three modes."""
-        check_draws(orders, seed)
-        steps = np.random.default_rng(seed).permuted(np.tile(self._bits(), (orders, 1)), axis=1)
-        subsets = np.pad(steps.cumsum(axis=1), ((0, 0), (1, 0)))
-        values, aul = self._values, self.aul()
-        forward, back = (part[subsets].sum(axis=1) for part in (values, values[::-1]))
-        return {"insertion": forward - aul, "deletion": aul - forward, "both": forward - back}
 
     def best_order(self, mode: str = "insertion") -> Array:
         """An order with the largest possible ABC, (n,), by dynamic programming over subsets.
@@ -200,8 +215,25 @@ class Lattice:
         the players is taken.
         """
         values, unchanged = self.terms(mode), [j for j in range(self.n) if j not in self.players]
-        lingered, waiting = _best_totals(values, len(unchanged))
-        return self._like(np.array(self._walk(values, lingered, waiting, unchanged)))
+        count = len(unchanged)
+        # largest sum on a walk from each subset to the full one, with the lingering over, or still to come
+        lingered, waiting = values.copy(), count * values + values
+        for subsets, ahead in _layers(self.d):
+            here = values[subsets]
+            lingered[subsets] = here + lingered[ahead].max(axis=0)
+            if count:
+                waiting[subsets] = np.maximum(here + waiting[ahead].max(axis=0), count * here + lingered[subsets])
+        subset, order, totals = 0, [], waiting if count else lingered
+        while True:
+            if totals is waiting and lingered[subset] + count * values[subset] >= waiting[subset]:
+                order += unchanged
+                totals = lingered
+            free = [k for k in range(self.d) if not subset >> k & 1]
+            if not free:
+                return self._like(np.array(order))
+            best = max(free, key=lambda k: (float(totals[subset | 1 << k]), -k))
+            order.append(self.players[best])
+            subset |= 1 << best
 
     def terms(self, mode: str) -> np.ndarray:
         """What every visited subset adds to the area, (2ᵈ,) float64; the straight line's part is not taken off."""
@@ -209,22 +241,6 @@ class Lattice:
         if check_mode(mode, LATTICE_MODES) == "both":  # the reverse order visits the complements
             return values - values[::-1]
         return values if mode == "insertion" else -values
-
-    def _walk(
-        self, values: np.ndarray, lingered: np.ndarray, waiting: np.ndarray, unchanged: list[int]
-    ) -> list[int]:
-        """Follow the best totals from the empty to the full subset."""
-        subset, order, totals = 0, [], waiting
-        while True:
-            if totals is waiting and lingered[subset] + len(unchanged) * values[subset] >= waiting[subset]:
-                order += unchanged
-                totals = lingered
-            free = [k for k in range(self.d) if not subset >> k & 1]
-            if not free:
-                return order
-            best = max(free, key=lambda k: (float(totals[subset | 1 << k]), -k))
-            order.append(self.players[best])
-            subset |= 1 << best
 
 
 def lattices(
@@ -257,41 +273,26 @@ def lattices(
 
 
 def pair_lattices(
-    f: Model,
-    pairs: Pairs,
-    *,
-    max_features: int = MAX_FEATURES,
-    chunk: int | None = None,
-    progress: bool | None = None,
+    f: Model, pairs: Pairs, *, max_features: int = MAX_FEATURES, chunk: int | None = None, progress: bool | None = None
 ) -> Iterator[Lattice]:
     """Yield the Lattice of each pair; see `lattices`."""
     differing = pairs.differing()
     d = differing.sum(axis=1)
-    _check_size(d, require_integer("max_features", max_features))
+    largest, limit = int(d.max()), min(require_integer("max_features", max_features), LARGEST)
+    if largest > limit:
+        remedy = f", or pass max_features={largest}" if largest <= LARGEST else ""
+        raise UserError(
+            f"pair {int(d.argmax())} differs in {largest} features, so its lattice needs 2**{largest} = {2**largest:,} "
+            f"evaluations and {2**largest >> 17:,} MiB for the values; the limit is 2**{limit}. "
+            f"Choose pairs that differ in fewer features{remedy}."
+        )
     if loaded_torch() is not None and chunk is None and pairs.plain:
         from insdel.fold import Fold
 
         fold = Fold.of(f)
-        if fold is not None and fold.pays(int(d.max())):
+        if fold is not None and fold.pays(largest):
             return _folded_lattices(fold, pairs, differing, progress)
     return _lattices(f, pairs, differing, chunk, progress)
-
-
-def check_draws(orders: int, seed: int | list[int]) -> None:
-    """Refuse a number of random orders below 1, and what is no seed."""
-    require_integer("orders", orders, 1)
-    check_seed(seed)
-
-
-def _check_size(d: np.ndarray, limit: int) -> None:
-    largest = int(d.max())
-    if largest > min(limit, LARGEST):
-        remedy = f", or pass max_features={largest}" if largest <= LARGEST else ""
-        raise UserError(
-            f"pair {int(d.argmax())} differs in {largest} features, so its lattice needs 2**{largest} = {2**largest:,} "
-            f"evaluations and {2**largest >> 17:,} MiB for the values; the limit is 2**{min(limit, LARGEST)}. "
-            f"Choose pairs that differ in fewer features{remedy}."
-        )
 
 
 def _lattices(
@@ -344,13 +345,6 @@ def subset_sizes(d: int) -> np.ndarray:
     return size
 
 
-@lru_cache(maxsize=32)
-def _shapley_weights(d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weight of f(S) by |S|: where the player is in S (it has just joined), and where it is not (yet)."""
-    stays = [1 / (d * comb(d - 1, s)) for s in range(d)]
-    return np.array([0.0, *stays]), np.array([*stays, 0.0])
-
-
 def _sums_with_player(values: np.ndarray) -> np.ndarray:
     """Σ over the subsets that contain player k, (d,): halve the lattice once per player, last first."""
     sums: list[float] = []
@@ -370,17 +364,3 @@ def _layers(d: int) -> list[tuple[np.ndarray, np.ndarray]]:
         ahead = subsets[:, None] | 1 << np.arange(d)
         layers.append((subsets, ahead[ahead != subsets[:, None]].reshape(len(subsets), -1).T.copy()))
     return layers
-
-
-def _best_totals(values: np.ndarray, unchanged: int) -> tuple[np.ndarray, np.ndarray]:
-    """Largest Σ values on a walk from each subset to the full one, with the lingering over, or still to come.
-
-    Lingering repeats one subset of the walk `unchanged` times. Layer by layer, from the full subset down.
-    """
-    lingered, waiting = values.copy(), unchanged * values + values
-    for subsets, ahead in _layers((len(values) - 1).bit_length()):
-        here = values[subsets]
-        lingered[subsets] = here + lingered[ahead].max(axis=0)
-        if unchanged:
-            waiting[subsets] = np.maximum(here + waiting[ahead].max(axis=0), unchanged * here + lingered[subsets])
-    return lingered, waiting if unchanged else lingered

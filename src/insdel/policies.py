@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,16 +14,8 @@ import pandas as pd
 from scipy.spatial.distance import cdist
 
 from insdel.arrays import Array, Points, like, to_numpy
-from insdel.errors import UserError, require_integer, require_one_of
-from insdel.evaluate import (
-    Model,
-    aligned,
-    as_points,
-    differ,
-    feature_names,
-    predict,
-    same_fields,
-)
+from insdel.errors import UserError, listed, require_integer, require_one_of
+from insdel.evaluate import Model, aligned, as_points, differ, feature_names, predict, same_fields
 from insdel.frames import encode
 from insdel.seeds import check_seed
 
@@ -90,25 +83,27 @@ def counterfactual(
     all_differ : the paper's choice for CERN, the charges included; give this or `at_least`
     nearest : how many candidates compete; all, where there are fewer
     """
-    rows = _numbers(points, "counterfactual")
-    needed = _needed(rows.shape[1], at_least, all_differ, nearest)
+    rows = _rows(points, "counterfactual")
+    n = rows.shape[1]
+    if (at_least is None) != all_differ:
+        raise UserError(
+            f"the counterfactual policy needs either at_least=k or all_differ=True; "
+            f"found at_least={at_least} and all_differ={all_differ}."
+        )
+    needed = n if at_least is None else require_integer("at_least", at_least)
+    if not 1 <= needed <= n:
+        raise UserError(f"at_least needs a number between 1 and the {n} features; found {needed}.")
+    require_integer("nearest", nearest, 1)
     z, response = to_numpy(rows).astype(np.float64), to_numpy(predict(f, points))
     partner, most = _partners(z, response, needed, nearest)
-    got = partner >= 0
-    reasons = {
-        int(i): f"no other point differs in at least {needed} of {rows.shape[1]} features; {int(most[i])} is the most"
-        for i in np.flatnonzero(~got)
-    }
-    return _pairs(points, rows, np.flatnonzero(got), partner[got], reasons)
+    reason = f"no other point differs in at least {needed} of {n} features; {{}} is the most"
+    return _pairs(points, rows, partner, lambda i: reason.format(most[i]))
 
 
 def one_to_one(points: Points, seed: int = 0) -> Pairs:
-    """Pair the points completely at random, each pair in both directions  [section 5.2].
+    """Pair the points, (m, n), completely at random, each pair in both directions  [section 5.2].
 
-    Parameters
-    ----------
-    points : (m, n); if m is odd, one point is left without a partner
-    seed : decides the pairing
+    If m is odd, one point is left without a partner.
     """
     rows = _rows(points)
     check_seed(seed)
@@ -117,9 +112,7 @@ def one_to_one(points: Points, seed: int = 0) -> Pairs:
     left, right = shuffled[:even:2], shuffled[1:even:2]
     partner = np.full(len(rows), -1)
     partner[left], partner[right] = right, left
-    index = np.flatnonzero(partner >= 0)
-    reason = f"{len(rows)} points cannot be paired without one being left"
-    return _pairs(points, rows, index, partner[index], {int(i): reason for i in shuffled[even:]})
+    return _pairs(points, rows, partner, lambda _: f"{len(rows)} points cannot be paired without one being left")
 
 
 def average(points: Points, data: Points | None = None) -> Pairs:
@@ -131,9 +124,9 @@ def average(points: Points, data: Points | None = None) -> Pairs:
     data : (rows, n) of which the mean is taken, such as the training rows; by default the points. Columns of
         data frames are matched by name
     """
-    rows = _numbers(points, "average")
+    rows = _rows(points, "average")
     given = points if data is None else aligned(data, feature_names(points), "data", "points")
-    table = to_numpy(_numbers(given, "average", "data")).astype(np.float64)
+    table = to_numpy(_rows(given, "average", "data")).astype(np.float64)
     if table.shape[1] != rows.shape[1]:
         raise UserError(
             f"data needs the {rows.shape[1]} features of the points; found {table.shape[1]}. Select the same columns."
@@ -163,42 +156,25 @@ def choose(
     return average(points, data)
 
 
-def _rows(points: Points, name: str = "points") -> Array:
-    """Return a table with at least one row as numbers: those of a data frame that are none stand as codes."""
-    rows = encode(points)[1][0] if isinstance(points, pd.DataFrame) and points.shape[1] else as_points(points, name)
+def _rows(points: Points, policy: str = "", name: str = "points") -> Array:
+    """Return a table with at least one row; what is no number stands as a code, or is refused for a policy."""
+    rows: Array
+    text: list[str] = []
+    if isinstance(points, pd.DataFrame) and points.shape[1]:
+        columns, [rows] = encode(points)
+        text = [str(columns.names[j]) for j in np.flatnonzero(columns.coded)]
+    else:
+        rows = as_points(points, name)
+    if policy and text:
+        raise UserError(
+            f"the {policy} policy needs numbers, but {name} has other values in {listed(text)}. Encode "
+            "these columns first, or use one_to_one, which takes any values."
+        )
     if rows.ndim != 2 or len(rows) == 0:
         raise UserError(f"{name} needs shape (m, n), m ≥ 1; found {tuple(rows.shape)}. Pass one point per row.")
-    return rows
-
-
-def _numbers(points: Points, policy: str, name: str = "points") -> Array:
-    """Check that `points` is a table of numbers, as distances and means need them."""
-    if isinstance(points, pd.DataFrame):
-        columns, _ = encode(points)
-        text = [str(columns.names[j]) for j in np.flatnonzero(columns.coded)]
-        if text:
-            raise UserError(
-                f"the {policy} policy needs numbers, but {name} has other values in {', '.join(text[:20])}. Encode "
-                "these columns first, or use one_to_one, which takes any values."
-            )
-    rows = _rows(points, name)
-    if np.isnan(to_numpy(rows).astype(np.float64)).any():
+    if policy and np.isnan(to_numpy(rows).astype(np.float64)).any():
         raise UserError(f"the {policy} policy needs numbers, but {name} has missing values. Drop or impute these rows.")
     return rows
-
-
-def _needed(n: int, at_least: int | None, all_differ: bool, nearest: int) -> int:
-    """How many of n features have to differ."""
-    if (at_least is None) != all_differ:
-        raise UserError(
-            f"the counterfactual policy needs either at_least=k or all_differ=True; "
-            f"found at_least={at_least} and all_differ={all_differ}."
-        )
-    needed = n if at_least is None else require_integer("at_least", at_least)
-    if not 1 <= needed <= n:
-        raise UserError(f"at_least needs a number between 1 and the {n} features; found {needed}.")
-    require_integer("nearest", nearest, 1)
-    return needed
 
 
 def _partners(z: np.ndarray, response: np.ndarray, needed: int, nearest: int) -> tuple[np.ndarray, np.ndarray]:
@@ -210,34 +186,24 @@ def _partners(z: np.ndarray, response: np.ndarray, needed: int, nearest: int) ->
         differing = cdist(part, z, "hamming") * z.shape[1]
         distance = cdist(part, z)  # rows at equal distance must tie
         distance[differing < needed - 0.5] = np.inf
-        gap = np.abs(response[start : start + size, None] - response)
-        partner = _widest(_nearest(distance, nearest), distance, gap)
-        found.append((partner, differing.max(axis=1).round().astype(int)))
+        count = min(nearest, len(z))
+        last = np.partition(distance, count - 1, axis=1)[:, [count - 1]]  # a sort, but cheaper
+        closer, level = distance < last, distance == last
+        room = count - closer.sum(axis=1, keepdims=True)  # for the first of those that are equally far
+        candidate = (closer | (level & (level.cumsum(axis=1) <= room))) & np.isfinite(distance)
+        gap = np.where(candidate, np.abs(response[start : start + size, None] - response), -1.0)
+        widest = candidate & (gap == gap.max(axis=1, keepdims=True))  # of these the nearest, then the first
+        column = np.where(widest, distance, np.inf).argmin(axis=1)
+        found.append((np.where(candidate.any(axis=1), column, -1), differing.max(axis=1).round().astype(int)))
     partners, most = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return partners, most
 
 
-def _nearest(distance: np.ndarray, count: int) -> np.ndarray:
-    """Mark the `count` smallest finite entries of each row; of equal ones the first (a sort, but cheaper)."""
-    count = min(count, distance.shape[1])
-    last = np.partition(distance, count - 1, axis=1)[:, [count - 1]]
-    closer, level = distance < last, distance == last
-    room = count - closer.sum(axis=1, keepdims=True)
-    return (closer | (level & (level.cumsum(axis=1) <= room))) & np.isfinite(distance)
-
-
-def _widest(candidate: np.ndarray, distance: np.ndarray, gap: np.ndarray) -> np.ndarray:
-    """Column of the candidate with the largest gap, then the smallest distance, then the first; or −1."""
-    gap = np.where(candidate, gap, -1.0)
-    best = candidate & (gap == gap.max(axis=1, keepdims=True))
-    column = np.where(best, distance, np.inf).argmin(axis=1)
-    return np.where(candidate.any(axis=1), column, -1)
-
-
-def _pairs(points: Points, rows: Array, index: np.ndarray, partner: np.ndarray, without: dict[int, str]) -> Pairs:
-    """Pairs of rows, with the number of features that differ; rows of a data frame keep its types."""
-    x, reference = rows[index], rows[partner]
-    differing = differ(x, reference).sum(axis=1)
-    if isinstance(points, pd.DataFrame):
-        x, reference = points.iloc[index], points.iloc[partner]
+def _pairs(points: Points, rows: Array, partner: np.ndarray, reason: Callable[[int], str]) -> Pairs:
+    """Rows with their partners, (m,), −1 for none, for a reason; rows of a data frame keep its types."""
+    index = np.flatnonzero(partner >= 0)
+    without = {i: reason(i) for i in np.flatnonzero(partner < 0).tolist()}
+    partner = partner[index]
+    differing = differ(rows[index], rows[partner]).sum(axis=1)
+    x, reference = (points.iloc[k] if isinstance(points, pd.DataFrame) else rows[k] for k in (index, partner))
     return Pairs(x, reference, index, partner, differing, without)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,16 +32,12 @@ class Probability:
             raise UserError(f"class {self.k} was asked for, but predict_proba gave the shape {table.shape}.")
         return np.asarray(table[:, self.k])
 
-    def of_class(self, k: int) -> Probability:
-        """The probability of one class."""
-        return Probability(self.classifier, k)
-
     def classes(self, pairs: Pairs) -> np.ndarray:
         """The class of each pair, (pairs,): k or, where k is None, that with the largest probability at x."""
         if self.k is not None:
             return np.full(len(pairs), self.k)
         count = len(self.classifier.classes_)
-        return np.stack([at_x(self.of_class(k), pairs) for k in range(count)], axis=1).argmax(axis=1)
+        return np.stack([at_x(replace(self, k=k), pairs) for k in range(count)], axis=1).argmax(axis=1)
 
 
 def proba(classifier: Any, k: int | str) -> Probability:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from insdel.errors import UserError, UserTypeError, require_integer
+from insdel.errors import UserError, UserTypeError, require_integer, require_one_of
 from insdel.seeds import check_seed
 
 REFERENCES = ("best", "expected")  # rows that no attribution method can win against
@@ -26,13 +26,7 @@ BLOCK = 2**21  # counts of pairs in redrawn samples that are held at a time: 16 
 def naive_error(values: Any) -> Any:
     """Standard error of the mean as if all pairs were independent: too small where pairs share points.
 
-    Parameters
-    ----------
-    values : (m,) or (m, k)
-
-    Returns
-    -------
-    A number, or (k,); NaN for a single pair
+    A number for (m,) values, (k,) for (m, k); NaN for a single pair.
     """
     table = np.asarray(values, dtype=float)
     error = table.std(axis=0, ddof=1) / math.sqrt(len(table)) if len(table) > 1 else np.full(table.shape[1:], np.nan)
@@ -78,19 +72,19 @@ def standard_error(values: Any, x_id: Any, reference_id: Any = None) -> Any:
 class PairIds:
     """The two points that each of m pairs is made of.
 
-    x_id : (m,) anything that tells points apart; None if nothing is known: then all errors are naive ones
+    x_id : (m,) anything that tells points apart; with a point for each pair all errors are naive ones
     reference_id : (m,), by the same numbering; None if the reference is one fixed point
     """
 
-    x_id: np.ndarray | None = None
+    x_id: np.ndarray
     reference_id: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        if self.x_id is not None and self.reference_id is not None and len(self.x_id) != len(self.reference_id):
+        if self.reference_id is not None and len(self.x_id) != len(self.reference_id):
             raise UserError(
                 f"each pair needs an x_id and a reference_id; found {len(self.x_id)} and {len(self.reference_id)}."
             )
-        for name, points in (("x_id", self.x_id), ("reference_id", self.reference_id)):
+        for name, points in vars(self).items():
             if points is not None and pd.isna(points).any():
                 raise UserError(f"each pair needs to know its points, but {name} has missing values. Leave them out.")
 
@@ -100,36 +94,34 @@ class PairIds:
 
         Parameters
         ----------
-        pairs : a reference_row below 0 (the average policy) means a reference that is no row
+        pairs : a reference_row below 0 (the average policy) means a reference that is no row; None: nothing is known,
+            and each of the `numbers` is taken for a point of its own
         numbers : which pairs, in which order (default: all, as they stand); a table's column pair says which is which
         """
         if pairs is None:
-            return cls()
-        if isinstance(pairs, pd.DataFrame):
-            check_columns(pairs, ["row", "reference_row"], "the table of pairs")
-            frame = pairs.set_index("pair") if "pair" in pairs else pairs
-            frame = frame if numbers is None else frame.loc[_each_once(frame.index, numbers)]
-            x_id, reference_id = frame["row"].to_numpy(), frame["reference_row"].to_numpy()
-            return cls(x_id, None if (reference_id < 0).all() else reference_id)
-        choice = slice(None) if numbers is None else _each_once(pd.RangeIndex(len(pairs.index)), numbers)
-        partner = pairs.reference_index
-        return cls(np.asarray(pairs.index)[choice], None if partner is None else np.asarray(partner)[choice])
+            return cls(np.arange(len(numbers)))
+        if not isinstance(pairs, pd.DataFrame):
+            partner = -1 if pairs.reference_index is None else pairs.reference_index
+            pairs = pd.DataFrame({"row": pairs.index, "reference_row": partner})
+        check_columns(pairs, ["row", "reference_row"], "the table of pairs")
+        frame = pairs.set_index("pair") if "pair" in pairs else pairs
+        if numbers is not None:
+            unknown = [number for number in numbers if number not in frame.index]
+            if unknown or not frame.index.is_unique:
+                found = f"no pair {unknown[0]}" if unknown else f"pair {frame.index[frame.index.duplicated()][0]} twice"
+                raise UserError(f"the pairs must be those of the table, each once; found {found} among {len(frame)}.")
+            frame = frame.loc[list(numbers)]
+        x_id, reference_id = frame["row"].to_numpy(), frame["reference_row"].to_numpy()
+        return cls(x_id, None if (reference_id < 0).all() else reference_id)
 
     def __len__(self) -> int:
-        return 0 if self.x_id is None else len(self.x_id)
-
-    def take(self, which: np.ndarray) -> PairIds:
-        """The ends of some of the pairs; which : indices or a mask."""
-        if self.x_id is None:
-            return self
-        return PairIds(self.x_id[which], None if self.reference_id is None else self.reference_id[which])
+        return len(self.x_id)
 
     def groups(self) -> tuple[list[np.ndarray], np.ndarray]:
         """Numbers of the points of every pair, one array per place, and (m,) a number for its unordered {x, x′}.
 
         A pair made of one point twice has it once: −1 stands in the second place.
         """
-        assert self.x_id is not None  # asked for only where points are known
         if self.reference_id is None:
             codes = pd.factorize(self.x_id)[0]
             return [codes], codes
@@ -140,27 +132,31 @@ class PairIds:
         unordered = pd.factorize(low * (codes.max() + 1) + high)[0]
         return [first, np.where(first == second, -1, second)], unordered
 
-    def coupled(self, parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Σ e_p e_q over couples of pairs with a common point, and over those with both in common, (m, k) → (k,) each.
-
-        A pair makes a couple with itself. Needs memory for m pairs, not for m² couples.
-        """
+    def over_groups(self, total: Callable[[Sequence[np.ndarray]], Any]) -> Any:
+        """A total over points, less the same over unordered {x, x′}, as these are in the groups of both points."""
         places, unordered = self.groups()
-        both = _squares([unordered], parts)
         if len(places) == 1:
-            return both, both
-        return _squares(places, parts) - _squares([np.where(places[1] >= 0, unordered, -1)], parts), both
+            return total(places)
+        return total(places) - total([np.where(places[1] >= 0, unordered, -1)])
 
     def error(self, values: np.ndarray) -> np.ndarray:
-        """Standard errors of the means of (m, k) values, (k,); naive where the points are not known."""
+        """Standard errors of the means of (m, k) values, (k,).
+
+        From Σ e_p e_q over couples of pairs with a common point, and over those with both in common; a pair makes a
+        couple with itself. Needs memory for m pairs, not for m² couples.
+        """
         m, naive = len(values), np.asarray(naive_error(values))
-        if self.x_id is None or m < 2:
+        if m < 2:
             return naive
-        any_point, both_points = self.coupled(values - values.mean(axis=0))
-        couples, alike = (float(count[0]) for count in self.coupled(np.ones((m, 1))))
-        single = couples if self.reference_id is None else couples - alike + m
-        least = np.maximum(naive**2, both_points / (m * (m - 1)))
-        variance = any_point / max(m**2 - single, m)
+        e = np.column_stack([values - values.mean(axis=0), np.ones(m)])  # with the ones, couples are counted
+
+        def squares(places: Sequence[np.ndarray]) -> np.ndarray:
+            return (_group_sums(places, e) ** 2).sum(axis=0)
+
+        any_point, both_points = self.over_groups(squares), squares([self.groups()[1]])
+        single = any_point[-1] if self.reference_id is None else any_point[-1] - both_points[-1] + m
+        least = np.maximum(naive**2, both_points[:-1] / (m * (m - 1)))
+        variance = any_point[:-1] / max(m**2 - single, m)
         return np.sqrt(np.where(variance > 1e-9 * least, variance, least))
 
 
@@ -168,19 +164,14 @@ def _group_sums(places: Sequence[np.ndarray], parts: np.ndarray) -> np.ndarray:
     """Sums of each group's rows, (m, k) → (groups, k); a group's rows may stand in several places, −1 is no group."""
     codes = np.concatenate(places)
     rows = np.tile(np.arange(len(parts)), len(places))[codes >= 0]
-    codes = codes[codes >= 0]
-    return np.stack([np.bincount(codes, column[rows]) for column in parts.T], axis=1)
-
-
-def _squares(places: Sequence[np.ndarray], parts: np.ndarray) -> np.ndarray:
-    """Σ over groups of (Σ of the group's rows)², (m, k) → (k,)."""
-    return (_group_sums(places, parts) ** 2).sum(axis=0)
+    return np.stack([np.bincount(codes[codes >= 0], column[rows]) for column in parts.T], axis=1)
 
 
 def mean(values: Any, ends: PairIds | None = None) -> Number:
     """Mean of (m,) values and its standard error."""
     table = np.asarray(values, dtype=float)
-    return float(table.mean()), float((ends or PairIds()).error(table[:, None])[0])
+    known = ends or PairIds(np.arange(len(table)))
+    return float(table.mean()), float(known.error(table[:, None])[0])
 
 
 def ratio(top: Any, bottom: Any, ends: PairIds | None = None) -> Number:
@@ -200,21 +191,18 @@ def correlation(a: Any, b: Any, ends: PairIds | None = None) -> Number:
     x, y = (np.asarray(part, dtype=float) - np.mean(part) for part in (a, b))
     sums = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
     value = float(_correlation(sums.sum(axis=0, keepdims=True))[0])
-    ends = ends or PairIds()
-    known = ends if ends.x_id is not None else PairIds(np.arange(len(x)))
-    places, unordered = known.groups()
-    variance = pairs = _left_out([unordered], sums, value)
-    if len(places) == 2:
-        variance = _left_out(places, sums, value) - _left_out([np.where(places[1] >= 0, unordered, -1)], sums, value)
-    least = max(pairs, _left_out([np.arange(len(x))], sums, value))
+    alone = np.arange(len(x))
+    known = ends or PairIds(alone)
+
+    def left_out(places: Sequence[np.ndarray]) -> float:
+        """Σ over groups of (correlation without the group − correlation)², less a share for the loss of one group."""
+        parts = _group_sums(places, sums)
+        spread = ((_correlation(sums.sum(axis=0) - parts) - value) ** 2).sum()
+        return float((len(parts) - 1) / max(len(parts), 1) * spread)
+
+    variance = known.over_groups(left_out)
+    least = max(left_out([known.groups()[1]]), left_out([alone]))
     return value, math.sqrt(least if variance <= 1e-9 * least else variance)
-
-
-def _left_out(places: Sequence[np.ndarray], sums: np.ndarray, value: float) -> float:
-    """Σ over groups of (correlation without the group − correlation)², less a share for the loss of one group."""
-    parts = _group_sums(places, sums)
-    spread = ((_correlation(sums.sum(axis=0) - parts) - value) ** 2).sum()
-    return float((len(parts) - 1) / max(len(parts), 1) * spread)
 
 
 def _correlation(sums: np.ndarray) -> np.ndarray:
@@ -234,12 +222,9 @@ def mean_test(
     """
     from scipy.stats import t
 
-    value, se = mean(values, ends)
-    known = ends or PairIds()
-    units = len(np.asarray(values))
-    if known.x_id is not None:
-        both = known.x_id if known.reference_id is None else np.concatenate([known.x_id, known.reference_id])
-        units = min(units, len(np.unique(both)))
+    known = ends or PairIds(np.arange(len(values)))
+    value, se = mean(values, known)
+    units = min(len(known), 1 + max(int(codes.max()) for codes in known.groups()[0]))
     if not se > 0 or units < 2:
         return value, se, np.nan, np.nan, np.nan
     half = float(t.ppf((1 + level) / 2, units - 1)) * se
@@ -247,25 +232,15 @@ def mean_test(
 
 
 def holm_adjusted(chances: np.ndarray) -> np.ndarray:
-    """Holm's adjusted p-values, (k,); NaN stays NaN and counts as a test."""
+    """Holm's adjusted p-values, (k,); NaN stays NaN and counts as a test.
+
+    Of k true zeros one or more has a value of at most 0.05 with a probability of at most 0.05.
+    """
     order = np.argsort(chances, kind="stable")  # NaN last
     scaled = chances[order] * (len(chances) - np.arange(len(chances)))
     result = np.empty(len(chances))
     result[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
     return result
-
-
-def holm(margins: Any, level: float = 0.05) -> np.ndarray:
-    """Which of k numbers differ from 0 if all of them are judged at once, (k,) booleans: Holm's step-down correction.
-
-    Of k true zeros one or more is called different with a probability of at most `level`.
-
-    Parameters
-    ----------
-    margins : (k,) the numbers in their standard errors
-    """
-    chances = np.array([math.erfc(abs(float(margin)) / math.sqrt(2)) for margin in np.asarray(margins)])
-    return holm_adjusted(chances) <= level
 
 
 def bootstrap_error(
@@ -277,17 +252,13 @@ def bootstrap_error(
     the right covariance for pairs with one common point, and three times the variance of a pair by itself
     (Owen and Eckles 2012). So twice the variance that drawing pairs gives is taken off.
     """
-    table, known = np.asarray(values, dtype=float), ends or PairIds()
-    def variance(weights: np.ndarray) -> float:
-        spread = [statistic(np.repeat(table, row, axis=0)) for row in weights if row.sum() > 1]
-        return float(np.nanvar(spread, ddof=1))
-
-    if known.x_id is None:
-        known = PairIds(np.arange(len(table)))
-    places, unordered = known.groups()
-    alone = variance(_counts([unordered], draws, seed))
-    if len(places) == 2:
-        alone = max(alone, variance(_counts(places, draws, seed)) - 2 * alone)
+    table = np.asarray(values, dtype=float)
+    places, unordered = (ends or PairIds(np.arange(len(table)))).groups()
+    variances = []
+    for groups in ([unordered], places)[: len(places)]:
+        spread = [statistic(np.repeat(table, row, axis=0)) for row in _counts(groups, draws, seed) if row.sum() > 1]
+        variances.append(float(np.nanvar(spread, ddof=1)))
+    alone = variances[0] if len(places) == 1 else max(variances[0], variances[1] - 2 * variances[0])
     return float(statistic(table)), math.sqrt(alone)
 
 
@@ -337,11 +308,8 @@ def summary(
         raise UserError(f"level must lie between 0 and 1; found {level}.")
     if any(isinstance(couple, str) or len(couple) != 2 for couple in differences):
         raise UserError(f"differences must be pairs of methods, [(a, b), …]; found {differences!r}.")
-    known = set(table["method"])
-    unknown = [name for couple in differences for name in couple if name not in known]
-    if unknown:
-        shown = ", ".join(sorted(known))
-        raise UserError(f"differences must name methods of the table ({shown}); found {unknown[0]!r}.")
+    for name in (name for couple in differences for name in couple):
+        require_one_of("a method in differences", name, sorted(set(table["method"])))
     if table.duplicated(["pair", "method", "mode"]).any():
         raise UserError("summary needs each method once for each pair and mode; found some twice. Renumber the pairs.")
     parts = []
@@ -353,10 +321,13 @@ def summary(
         for a, b in differences:
             if a in wide and b in wide:
                 wide[f"{a} − {b}"] = wide[a] - wide[b]
-        ends = PairIds.of(pairs, wide.index)
-        parts.append(_describe(wide, ends, bootstrap, level, seed).assign(mode=mode, wins=wins))
-    columns = ["mode", "method", "mean", "se", "low", "high", "pairs", "wins", "median"]
-    return pd.concat(parts).reset_index(names="method")[columns]
+        ends, numbers = PairIds.of(pairs, wide.index), wide.to_numpy(dtype=float)
+        se, columns = ends.error(numbers), wide.columns.to_list()
+        low, high = _interval(numbers, se, ends, bootstrap, level, seed) if bootstrap else (np.nan, np.nan)
+        found = {"mode": mode, "method": columns, "mean": numbers.mean(axis=0), "se": se, "low": low, "high": high}
+        more = {"pairs": len(wide), "wins": wins.reindex(columns).to_numpy(), "median": np.median(numbers, axis=0)}
+        parts.append(pd.DataFrame({**found, **more}))
+    return pd.concat(parts, ignore_index=True)
 
 
 def check_columns(table: pd.DataFrame, needed: Sequence[str], what: str) -> None:
@@ -369,24 +340,6 @@ def check_columns(table: pd.DataFrame, needed: Sequence[str], what: str) -> None
         raise UserError(f"{what} needs rows and the columns {', '.join(needed)}; found {len(table)} rows of {kinds}.")
 
 
-def _each_once(known: pd.Index, numbers: Any) -> np.ndarray:
-    """Return these numbers of pairs, if each of them is known, and as one pair."""
-    unknown = [number for number in numbers if number not in known]
-    if unknown or not known.is_unique:
-        found = f"no pair {unknown[0]}" if unknown else f"pair {known[known.duplicated()][0]} twice"
-        raise UserError(f"the pairs must be those of the table, each once; found {found} among {len(known)}.")
-    return np.asarray(numbers)
-
-
-def _describe(wide: pd.DataFrame, ends: PairIds, bootstrap: int, level: float, seed: int) -> pd.DataFrame:
-    """Mean, standard error, interval and median of every column."""
-    values = wide.to_numpy(dtype=float)
-    se = ends.error(values)
-    low, high = _interval(values, se, ends, bootstrap, level, seed) if bootstrap else (np.nan, np.nan)
-    columns = {"mean": values.mean(axis=0), "se": se, "low": low, "high": high, "pairs": len(wide)}
-    return pd.DataFrame({**columns, "median": np.median(values, axis=0)}, index=wide.columns.to_list())
-
-
 def _interval(
     values: np.ndarray, se: np.ndarray, ends: PairIds, draws: int, level: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -396,7 +349,7 @@ def _interval(
     spread too much (see `bootstrap_error`), so their distances from the mean are scaled to the standard error: the
     bootstrap gives the interval its shape, the standard error its width.
     """
-    places = ends.groups()[0] if ends.x_id is not None else [np.arange(len(values))]
+    places = ends.groups()[0]
     generator, means = np.random.default_rng(seed), np.empty((0, values.shape[1]))
     size = max(1, BLOCK // max(1, len(values)))  # at a time, so that memory does not grow with the draws
     for start in range(0, draws, size):

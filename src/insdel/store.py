@@ -31,34 +31,32 @@ class Store:
         self.tables: dict[int, pd.DataFrame] = {}
         self.folder = Path(folder) if folder is not None else None
         self.identity: dict[str, Any] = {}
-        if self.folder is not None:
-            if self.folder.exists() and not self.folder.is_dir():
-                raise UserError(f"a checkpoint needs a folder, but {self.folder} is a file. Name another.")
-            if importlib.util.find_spec("pyarrow") is None:
-                raise UserError("a checkpoint is written as parquet, which needs pyarrow: pip install pyarrow.")
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self.identity = identity()
-            self._claim(self.folder)
-
-    def _claim(self, folder: Path) -> None:
-        """Write down what the folder's chunks are, or refuse to mix them with something else."""
-        note = folder / "comparison.json"
-        texts = {_about(path): path.name for path in sorted(folder.glob("pairs_*.parquet")) if _readable(path)}
-        if note.is_file() and _readable(note):
-            texts[note.read_text(encoding="utf-8")] = note.name
-        for text, name in texts.items():
-            result = "; ".join(differences(json.loads(text), self.identity)) if text else f"{name} does not say of what"
+        if self.folder is None:
+            return
+        if self.folder.exists() and not self.folder.is_dir():
+            raise UserError(f"a checkpoint needs a folder, but {self.folder} is a file. Name another.")
+        if importlib.util.find_spec("pyarrow") is None:
+            raise UserError("a checkpoint is written as parquet, which needs pyarrow: pip install pyarrow.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.identity = identity()
+        note = self.folder / "comparison.json"
+        for path in [*sorted(self.folder.glob("pairs_*.parquet")), note]:
+            text = _about(path)
+            if text is None:
+                continue
+            result = f"{path.name} does not say of what"
+            if text:
+                result = "; ".join(differences(json.loads(text), self.identity))
             if result:
                 raise UserError(
-                    f"the checkpoint folder {folder.name!r} holds another comparison: {result}. "
+                    f"the checkpoint folder {self.folder.name!r} holds another comparison: {result}. "
                     "Pass another folder, or delete this one to start again."
                 )
         if not note.is_file():
             replace(note, json.dumps(self.identity, indent=1))
 
     def _path(self, first: int) -> Path:
-        assert self.folder is not None
-        return self.folder / f"pairs_{first:07d}.parquet"
+        return (self.folder or Path()) / f"pairs_{first:07d}.parquet"
 
     def has(self, first: int) -> bool:
         """Whether the chunk that begins at this pair is finished."""
@@ -91,25 +89,23 @@ class Store:
         return [self.get(first) for first in starts]
 
 
-def _about(path: Path) -> str:
-    """What a chunk's file says that it belongs to; empty if it says nothing."""
-    import pyarrow.parquet as pq
-
-    return (pq.read_schema(path).metadata or {}).get(ABOUT, b"").decode()
-
-
-def _readable(path: Path) -> bool:
-    """Whether a file can be read; one that is damaged is removed with a warning, and computed again."""
+def _about(path: Path) -> str | None:
+    """What a file says that it belongs to, "" if nothing; None without it: a damaged one is removed with a warning."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if not path.is_file():
+        return None
     try:
-        json.loads(path.read_bytes()) if path.suffix == ".json" else pq.read_table(path)
+        if path.suffix == ".json":
+            text = path.read_text(encoding="utf-8")
+            json.loads(text)
+            return text
+        return (pq.read_table(path).schema.metadata or {}).get(ABOUT, b"").decode()
     except (pa.ArrowInvalid, OSError, ValueError) as error:
         warnings.warn(f"{path.name} is damaged ({error}); it is computed again.", stacklevel=4)
         path.unlink()
-        return False
-    return True
+        return None
 
 
 def write_parquet(table: pd.DataFrame, path: Path, about: str | None = None) -> None:

@@ -12,7 +12,6 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -26,6 +25,10 @@ SUPPORTED = (
     "a fitted decision tree, extra tree, forest, GradientBoosting or HistGradientBoosting model of scikit-learn, "
     "or a model of XGBoost, LightGBM or CatBoost"
 )
+NODE = np.dtype([  # feature: −1 at leaves; left and right: nodes; threshold: the largest value that goes left
+    ("feature", np.int64), ("threshold", np.float64), ("left", np.int64), ("right", np.int64), ("value", np.float64),
+    ("missing_left", bool), ("nan_as_zero", bool), ("zero_missing", bool),
+])  # fmt: skip
 
 Rules = dict[int, tuple[Sequence[int], bool, bool, bool]]
 Node = dict[str, Any]  # of a tree as its library writes it
@@ -33,24 +36,42 @@ Node = dict[str, Any]  # of a tree as its library writes it
 
 @dataclass
 class Tree:
-    """One tree: arrays over its nodes, or one value for all; `feature` is −1 at leaves, `left` and `right` are nodes.
+    """One tree: its nodes, (nodes,) of type NODE, and the rules of those that split by categories.
 
     categories : node → (categories, whether these go left, whether NaN goes left, whether any other goes left)
     """
 
-    feature: Any
-    threshold: Any
-    left: Any
-    right: Any
-    value: Any
-    missing_left: Any = False
-    strict: Any = False  # left below the threshold only, not at it
-    nan_as_zero: Any = False
-    zero_missing: Any = False
+    nodes: np.ndarray
     categories: Rules = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, categories: Rules | None = None, **columns: Any) -> Tree:
+        """Make a tree of columns, an array over the nodes or one value for all each; what is not given is 0."""
+        nodes = np.zeros(len(columns["feature"]), NODE)
+        for name, column in columns.items():
+            nodes[name] = column
+        return cls(nodes, categories or {})
 
-@dataclass(frozen=True, eq=False)
+    @classmethod
+    def nested(cls, root: Node, left: str, right: str, row: Callable[[Node, int], tuple[Any, ...]]) -> Tree:
+        """Number nested nodes; by a stack, as deep trees exceed the recursion limit.
+
+        left, right : the names under which a node holds its children
+        row : node and its number → its row, whose left and right are filled in here
+        """
+        rows: list[list[Any]] = []
+        waiting: list[tuple[Node, int, int]] = [(root, 0, 0)]
+        while waiting:
+            node, parent, side = waiting.pop()
+            here = len(rows)
+            rows.append(list(row(node, here)))
+            rows[parent][side] = here if side else rows[parent][side]
+            if rows[here][0] >= 0:
+                waiting += [(node[left], here, 2), (node[right], here, 3)]
+        return cls(np.array([tuple(row) for row in rows], NODE))
+
+
+@dataclass(eq=False)
 class Ensemble:
     """A sum of trees and a base value, with the model's own way to predict it.
 
@@ -58,6 +79,9 @@ class Ensemble:
     encode : rows as the user has them (arrays or frames, columns in the model's order) → (m, n) float64 codes
     predict : rows of the same kind → (m,) raw predictions by the model itself
     predict_codes : the same from (m, n) codes
+
+    Of all trees together: `roots` (trees,), their first nodes; `feature` and `value` (nodes,); `children` (2, nodes),
+    so that `children[goes_left]` is where to go; `internal`, the nodes that split, and `threshold` of these.
     """
 
     n: int
@@ -73,67 +97,26 @@ class Ensemble:
     small_is_zero: bool = False  # whether numbers up to ZERO are passed to the trees as 0
     default_names: bool = False  # whether the names are the library's own, as for a model fitted to an array
 
-    @cached_property
-    def sizes(self) -> np.ndarray:
-        """Number of nodes of each tree, (trees,)."""
-        return np.array([len(tree.feature) for tree in self.trees], dtype=np.int64)
-
-    @cached_property
-    def roots(self) -> np.ndarray:
-        """First node of each tree, (trees,)."""
-        return np.cumsum(self.sizes) - self.sizes
-
-    def _joined(self, name: str, dtype: Any, shift: bool = False) -> np.ndarray:
-        parts = [np.broadcast_to(np.asarray(getattr(tree, name), dtype=dtype), size) + (root if shift else 0)
-                 for tree, size, root in zip(self.trees, self.sizes, self.roots, strict=True)]  # fmt: skip
-        return np.concatenate(parts).astype(dtype) if parts else np.zeros(0, dtype)
-
-    @cached_property
-    def feature(self) -> np.ndarray:
-        """Feature that each node splits, (nodes,); −1 at leaves."""
-        return self._joined("feature", np.int64)
-
-    @cached_property
-    def children(self) -> np.ndarray:
-        """Right and left child of each node, (2, nodes), so that `children[goes_left]` is where to go."""
-        return np.stack([self._joined("right", np.int64, True), self._joined("left", np.int64, True)])
-
-    @cached_property
-    def value(self) -> np.ndarray:
-        """Values of the leaves, (nodes,)."""
-        return np.where(self.feature < 0, self._joined("value", np.float64), 0.0)
-
-    @cached_property
-    def internal(self) -> np.ndarray:
-        """Nodes that split, in order."""
-        return np.flatnonzero(self.feature >= 0)
-
-    @cached_property
-    def threshold(self) -> np.ndarray:
-        """Largest value that goes left, at each node that splits; strict comparisons are turned into others."""
-        here, strict = (self._joined(name, t)[self.internal] for name, t in (("threshold", float), ("strict", bool)))
-        with np.errstate(over="ignore"):
-            below = np.nextafter(here.astype(np.float32 if self.single else np.float64), -np.inf)
-        return np.where(strict, below.astype(np.float64), here)
-
-    @cached_property
-    def _rules(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        missing_left, nan_as_zero, zero_missing = (
-            self._joined(name, bool)[self.internal] for name in ("missing_left", "nan_as_zero", "zero_missing")
+    def __post_init__(self) -> None:
+        sizes = np.array([len(tree.nodes) for tree in self.trees], dtype=np.int64)
+        self.roots = np.cumsum(sizes) - sizes
+        nodes = np.concatenate([np.zeros(0, NODE), *(tree.nodes for tree in self.trees)])
+        shift = np.repeat(self.roots, sizes)
+        self.feature = nodes["feature"].copy()
+        self.children = np.stack([nodes["right"] + shift, nodes["left"] + shift])
+        self.value = np.where(self.feature < 0, nodes["value"], 0.0)
+        self.internal = np.flatnonzero(self.feature >= 0)
+        self.threshold, *self._rules = (
+            nodes[name][self.internal] for name in ("threshold", "missing_left", "nan_as_zero", "zero_missing")
         )
-        return missing_left, nan_as_zero, zero_missing
-
-    @cached_property
-    def _category_table(self) -> tuple[np.ndarray, np.ndarray]:
-        """Which splitting nodes are categorical, and for each: does code 0, 1, …, any other code, NaN go left?"""
-        rows = [(root + node, *rule) for tree, root in zip(self.trees, self.roots, strict=True)
-                for node, rule in tree.categories.items()]  # fmt: skip
-        width = 1 + max((max(codes, default=0) for _, codes, *_ in rows), default=0)
-        table = np.zeros((len(rows), width + 2), dtype=bool)
-        for row, (_, codes, inside, nan, other) in zip(table, rows, strict=True):
+        rules = [(root + node, *rule) for tree, root in zip(self.trees, self.roots, strict=True)
+                 for node, rule in tree.categories.items()]  # fmt: skip
+        self._categorical = np.searchsorted(self.internal, [node for node, *_ in rules]).astype(np.int64)
+        width = 1 + max((max(codes, default=0) for _, codes, *_ in rules), default=0)
+        self._goes_left = np.zeros((len(rules), width + 2), dtype=bool)  # code 0, 1, …, any other code, NaN
+        for row, (_, codes, inside, nan, other) in zip(self._goes_left, rules, strict=True):
             row[:] = other
             row[list(codes)], row[-1] = inside, nan
-        return np.searchsorted(self.internal, [node for node, *_ in rows]).astype(np.int64), table
 
     def goes_left(self, codes: np.ndarray) -> np.ndarray:
         """Whether each row goes left at each node that splits, (m, n) → (m, splits)."""
@@ -149,18 +132,12 @@ class Ensemble:
             values[nan & nan_as_zero] = 0.0
             nan = (nan & ~nan_as_zero) | (zero_missing & (np.abs(values) <= ZERO))
         left = np.where(nan, missing_left, values <= self.threshold)
-        nodes, table = self._category_table
-        if len(nodes):
-            left[:, nodes] = self._categories_left(codes[:, self.feature[self.internal[nodes]]], table)
+        if len(self._categorical):
+            values, width = codes[:, self.feature[self.internal[self._categorical]]], self._goes_left.shape[1] - 2
+            code = np.where((values >= 0) & (values < width), values, width).astype(np.int64, casting="unsafe")
+            code[np.isnan(values)] = width + 1
+            left[:, self._categorical] = self._goes_left[np.arange(len(self._goes_left)), code]
         return left
-
-    @staticmethod
-    def _categories_left(values: np.ndarray, table: np.ndarray) -> np.ndarray:
-        width = table.shape[1] - 2
-        known = (values >= 0) & (values < width)
-        code = np.where(known, values, width).astype(np.int64, casting="unsafe")
-        code[np.isnan(values)] = width + 1
-        return table[np.arange(len(table)), code]
 
     def sums(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The prediction of each row, and the sum of the sizes of what it adds up, (m, n) → (m,) and (m,)."""
@@ -184,16 +161,16 @@ class Ensemble:
                 f"{model[worst]:.9g}, so this model cannot be used in closed form. Use insdel.Lattice, and report it."
             )
 
-    def probe(self, rows: int = 64, seed: int = 0) -> None:
+    def probe(self, rows: int = 64) -> None:
         """Check random rows made of thresholds, numbers next to them, categories, zeros and NaN against the model."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(0)
         codes = rng.normal(size=(rows, self.n))
-        feature, nodes = self.feature[self.internal], self._category_table[0]
+        feature = self.feature[self.internal]
         for j in np.unique(feature):
             near = self.threshold[feature == j]
             near = np.r_[near, np.nextafter(near, np.inf), near + 1e-3 * np.abs(near), 0.0]
-            if np.isin(nodes, np.flatnonzero(feature == j)).any():
-                table = self._category_table[1][np.isin(nodes, np.flatnonzero(feature == j))]
+            table = self._goes_left[feature[self._categorical] == j]
+            if len(table):
                 near = np.arange(1.0 + np.flatnonzero((table != table[:, -2:-1]).any(axis=0)[:-2]).max(initial=0))
             near = near[np.abs(near) < 1e30]
             codes[:, j] = rng.choice(np.r_[near, np.nan] if self.nan else near, rows)
@@ -202,13 +179,11 @@ class Ensemble:
 
 def read(model: Any, output: int) -> Ensemble:
     """Read a fitted model; `output` is the class or target where it has several."""
-    library, name = type(model).__module__.split(".")[0], type(model).__name__
     readers = {"xgboost": _xgboost, "lightgbm": _lightgbm, "catboost": _catboost, "sklearn": _sklearn}
-    if library not in readers:
-        kind = next((base for base in type(model).__mro__ if base.__module__.split(".")[0] in readers), None)
-        if kind is None:
-            raise UserTypeError(f"Trees.of needs {SUPPORTED}, but found a {name}.")
-        library = kind.__module__.split(".")[0]
+    known = (kind.__module__.split(".")[0] for kind in type(model).__mro__)
+    library = next((name for name in known if name in readers), None)
+    if library is None:
+        raise UserTypeError(f"Trees.of needs {SUPPORTED}, but found a {type(model).__name__}.")
     ensemble = readers[library](model, output)
     ensemble.probe()
     return ensemble
@@ -220,10 +195,13 @@ def _select(predictions: Any, output: int) -> np.ndarray:
     return values if values.ndim == 1 else values[:, output]
 
 
-def _check_output(output: int, outputs: int) -> int:
+def _check_output(output: int, outputs: int) -> None:
     if not 0 <= output < outputs:
         raise UserError(f"output must be from 0 to {outputs - 1} for this model, but it is {output}.")
-    return output
+
+
+def _names(found: Any) -> tuple[str, ...] | None:
+    return tuple(found) if found is not None and len(found) else None
 
 
 def _codes_of(categories: Mapping[int, Sequence[Any]]) -> Callable[[Any], np.ndarray]:
@@ -232,15 +210,14 @@ def _codes_of(categories: Mapping[int, Sequence[Any]]) -> Callable[[Any], np.nda
     def encode(rows: Any) -> np.ndarray:
         if not isinstance(rows, pd.DataFrame):
             return np.array(rows, dtype=np.float64, ndmin=2)
-        columns = []
-        for j in range(rows.shape[1]):
-            column = rows.iloc[:, j]
+        codes = np.empty(rows.shape)
+        for j, (_, column) in enumerate(rows.items()):
             if j in categories and not pd.api.types.is_numeric_dtype(column.dtype):
-                codes = pd.Index(categories[j]).get_indexer(pd.Index(column.astype(object))).astype(np.float64)
-                columns.append(np.where(codes < 0, np.nan, codes))
+                codes[:, j] = pd.Index(categories[j]).get_indexer(pd.Index(column.astype(object)))
+                codes[codes[:, j] < 0, j] = np.nan
             else:
-                columns.append(column.to_numpy(dtype=np.float64, na_value=np.nan))
-        return np.stack(columns, axis=1)
+                codes[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return codes
 
     return encode
 
@@ -261,25 +238,6 @@ def _framed(rows: Any, names: tuple[str, ...] | None) -> Any:
     return rows if names is None or isinstance(rows, pd.DataFrame) else pd.DataFrame(rows, columns=list(names))
 
 
-def _numbered(root: Node, split: tuple[str, str], row: Callable[[Node, int], list[Any]]) -> list[np.ndarray]:
-    """Number nested nodes and return the columns of their rows; a stack, as deep trees exceed the recursion limit.
-
-    split : the names under which a node holds its left and its right child
-    row : node and its number → feature (−1 at leaves), threshold, 0, 0 (left and right: filled in here), value, …
-    """
-    rows: list[list[Any]] = []
-    waiting: list[tuple[Node, int, int]] = [(root, -1, 0)]
-    while waiting:
-        node, parent, side = waiting.pop()
-        here = len(rows)
-        if parent >= 0:
-            rows[parent][side] = here
-        rows.append(row(node, here))
-        if rows[here][0] >= 0:
-            waiting += [(node[split[0]], here, 2), (node[split[1]], here, 3)]
-    return [np.array(column) for column in zip(*rows, strict=True)]
-
-
 # scikit-learn ---------------------------------------------------------------------------------------------------------
 
 
@@ -289,52 +247,41 @@ def _sklearn(model: Any, output: int) -> Ensemble:
         raise UserError(f"this {name} is not fitted yet. Call its fit first.")
     if name.startswith("HistGradientBoosting"):
         return _sklearn_histogram(model, output)
+    classifier, base = hasattr(model, "classes_"), 0.0
     if name.startswith("GradientBoosting"):
-        return _sklearn_boosting(model, output)
-    kinds = ("DecisionTree", "ExtraTree", "RandomForest")
-    if not (name.startswith(kinds) and name.endswith(("Regressor", "Classifier"))):
+        first = model.init_
+        if not (isinstance(first, str) or type(first).__name__.startswith("Dummy")):
+            raise UserError(
+                "a model in init= is itself a function of x and not supported. Fit with init=None or 'zero'."
+            )
+        _check_output(output, model.estimators_.shape[1])
+        if not isinstance(first, str):
+            base = float(model._raw_predict_init(np.zeros((1, model.n_features_in_)))[0, output])
+        parts = [estimator.tree_ for estimator in model.estimators_[:, output]]
+        values = [tree.value[:, 0, 0] * model.learning_rate for tree in parts]
+        predict = model.decision_function if classifier else model.predict
+    elif name.startswith(("DecisionTree", "ExtraTree", "RandomForest")) and name.endswith(("Regressor", "Classifier")):
+        parts = [estimator.tree_ for estimator in getattr(model, "estimators_", [model])]
+        if classifier and parts[0].n_outputs > 1:
+            raise UserError("classifiers with several targets are not supported. Fit one for each target.")
+        _check_output(output, parts[0].value.shape[2 if classifier else 1])
+        tables = [tree.value[:, 0, :] if classifier else tree.value[:, :, 0] for tree in parts]
+        values = [table[:, output] / (table.sum(axis=1) if classifier else 1.0) / len(parts) for table in tables]
+        predict = model.predict_proba if classifier else model.predict
+    else:
         raise UserTypeError(f"Trees.of needs {SUPPORTED}, but found a {name}.")
-    trees = [estimator.tree_ for estimator in getattr(model, "estimators_", [model])]
-    classifier = hasattr(model, "classes_")
-    if classifier and trees[0].n_outputs > 1:
-        raise UserError("classifiers with several targets are not supported. Fit one for each target.")
-    _check_output(output, trees[0].value.shape[2 if classifier else 1])
-
-    def values(tree: Any) -> np.ndarray:
-        parts = tree.value[:, 0, :] if classifier else tree.value[:, :, 0]
-        return parts[:, output] / (parts.sum(axis=1) if classifier else 1.0) / len(trees)
-
-    predict = model.predict_proba if classifier else model.predict
-    return _sklearn_ensemble(model, [_sklearn_tree(tree, values(tree)) for tree in trees], 0.0, predict, output)
-
-
-def _sklearn_tree(tree: Any, value: np.ndarray) -> Tree:
-    leaf = tree.children_left < 0
-    missing = getattr(tree, "missing_go_to_left", np.zeros(tree.node_count, dtype=bool))
-    feature = np.where(leaf, -1, tree.feature)
-    return Tree(feature, tree.threshold, tree.children_left, tree.children_right, value, missing)
-
-
-def _sklearn_ensemble(model: Any, trees: list[Tree], base: float, predict: Any, output: int) -> Ensemble:
-    names = tuple(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None
+    names = _names(getattr(model, "feature_names_in_", None))
+    trees = [
+        Tree.of(feature=np.where(tree.children_left < 0, -1, tree.feature), threshold=tree.threshold,
+                left=tree.children_left, right=tree.children_right, value=value,
+                missing_left=getattr(tree, "missing_go_to_left", False))
+        for tree, value in zip(parts, values, strict=True)
+    ]  # fmt: skip
 
     def call(rows: Any) -> np.ndarray:
         return _select(predict(_framed(rows, names)), output)
 
     return Ensemble(model.n_features_in_, names, trees, base, True, call, call, _codes_of({}), nan=False)
-
-
-def _sklearn_boosting(model: Any, output: int) -> Ensemble:
-    first = model.init_
-    if not (isinstance(first, str) or type(first).__name__.startswith("Dummy")):
-        raise UserError("a model in init= is itself a function of x and not supported. Fit with init=None or 'zero'.")
-    _check_output(output, model.estimators_.shape[1])
-    base = 0.0
-    if not isinstance(first, str):
-        base = float(model._raw_predict_init(np.zeros((1, model.n_features_in_)))[0, output])
-    trees = [_sklearn_tree(e.tree_, e.tree_.value[:, 0, 0] * model.learning_rate) for e in model.estimators_[:, output]]
-    predict = model.decision_function if hasattr(model, "classes_") else model.predict
-    return _sklearn_ensemble(model, trees, base, predict, output)
 
 
 def _sklearn_histogram(model: Any, output: int) -> Ensemble:
@@ -343,7 +290,7 @@ def _sklearn_histogram(model: Any, output: int) -> Ensemble:
     flags = np.zeros(n, dtype=bool) if model.is_categorical_ is None else np.asarray(model.is_categorical_)
     place = np.arange(n) if pre is None else np.r_[np.flatnonzero(flags), np.flatnonzero(~flags)]
     known = model._bin_mapper.make_known_categories_bitsets()
-    names = tuple(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None
+    names = _names(getattr(model, "feature_names_in_", None))
     base = float(np.ravel(model._baseline_prediction)[output])
     predictors = [step[output] for step in model._predictors]
 
@@ -375,8 +322,8 @@ def _histogram_tree(predictor: Any, place: np.ndarray) -> Tree:
         bits = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][i]]
         inside = np.flatnonzero(np.unpackbits(bits.astype("<u4").view(np.uint8), bitorder="little"))
         categories[int(i)] = (inside.tolist(), True, bool(missing[i]), False)
-    return Tree(np.where(leaf, -1, place[nodes["feature_idx"]]), nodes["num_threshold"], nodes["left"].astype(np.int64),
-                nodes["right"].astype(np.int64), nodes["value"], missing, categories=categories)  # fmt: skip
+    feature, same = np.where(leaf, -1, place[nodes["feature_idx"]]), {k: nodes[k] for k in ("left", "right", "value")}
+    return Tree.of(categories, feature=feature, threshold=nodes["num_threshold"], missing_left=missing, **same)
 
 
 # XGBoost --------------------------------------------------------------------------------------------------------------
@@ -401,10 +348,8 @@ def _xgboost(model: Any, output: int) -> Ensemble:
         stop = forest["iteration_indptr"][end]
     trees = [_xgboost_tree(tree, weights[i] if weights else 1.0) for i, tree in enumerate(forest["trees"][:stop])
              if forest["tree_info"][i] == output]  # fmt: skip
-    names = tuple(booster.feature_names) if booster.feature_names else None
     missing = getattr(model, "missing", None) if wrapper else None
     missing = np.nan if missing is None else missing
-
     known = _xgboost_categories(forest.get("cats", {}))
 
     def predict(rows: Any, missing: float = missing) -> np.ndarray:
@@ -423,21 +368,36 @@ def _xgboost(model: Any, output: int) -> Ensemble:
         codes = plain(rows)
         return codes if np.isnan(missing) else np.where(codes.astype(np.float32) == np.float32(missing), np.nan, codes)
 
-    n = int(settings["num_feature"])
+    n, names = int(settings["num_feature"]), _names(booster.feature_names)
     base = _xgboost_base(settings["base_score"], output, trees, n, predict_codes)
     return Ensemble(n, names, trees, base, True, predict, predict_codes, encode, tolerance=3e-6)
 
 
-def _xgboost_tree(tree: dict[str, Any], weight: float) -> Tree:
-    left, condition = np.array(tree["left_children"]), np.array(tree["split_conditions"], np.float32).astype(np.float64)
+def _xgboost_tree(tree: Node, weight: float) -> Tree:
+    left, condition = np.array(tree["left_children"]), np.array(tree["split_conditions"], np.float32)
     default = np.array(tree["default_left"], dtype=bool)
-    categories: Rules = {}
-    for node, start, size in zip(
-        tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True
-    ):
-        categories[node] = (tree["categories"][start : start + size], False, bool(default[node]), True)
-    return Tree(np.where(left < 0, -1, tree["split_indices"]), condition, left, np.array(tree["right_children"]),
-                condition * weight, default, strict=True, categories=categories)  # fmt: skip
+    segments = zip(*(tree[f"categories_{name}"] for name in ("nodes", "segments", "sizes")), strict=True)
+    categories: Rules = {node: (tree["categories"][start : start + size], False, bool(default[node]), True)
+                         for node, start, size in segments}  # fmt: skip
+    with np.errstate(over="ignore"):
+        below = np.nextafter(condition, np.float32(-np.inf))  # only what is less goes left
+    feature, value = np.where(left < 0, -1, tree["split_indices"]), condition.astype(np.float64) * weight
+    right = tree["right_children"]
+    return Tree.of(categories, feature=feature, threshold=below, left=left, right=right, value=value,
+                   missing_left=default)  # fmt: skip
+
+
+def _xgboost_categories(stored: Mapping[str, Any]) -> dict[int, list[Any]]:
+    """Categories of the frame that the model was fitted to, by feature."""
+    known: dict[int, list[Any]] = {}
+    for j, column in enumerate(stored.get("enc", [])):
+        values, ends = column["values"], column.get("offsets")
+        if ends is None:
+            known[j] = list(values)
+        elif ends:
+            text = bytes(code % 256 for code in values)
+            known[j] = [text[a:b].decode() for a, b in pairwise(ends)]
+    return known
 
 
 def _xgboost_base(stored: str, output: int, trees: list[Tree], n: int, predict: Any) -> float:
@@ -455,19 +415,6 @@ def _xgboost_base(stored: str, output: int, trees: list[Tree], n: int, predict: 
     return min(candidates, key=lambda candidate: abs(candidate - rest))
 
 
-def _xgboost_categories(stored: Mapping[str, Any]) -> dict[int, list[Any]]:
-    """Categories of the frame that the model was fitted to, by feature."""
-    result: dict[int, list[Any]] = {}
-    for j, column in enumerate(stored.get("enc", [])):
-        values, ends = column["values"], column.get("offsets")
-        if ends is None:
-            result[j] = list(values)
-        elif ends:
-            text = bytes(code % 256 for code in values)
-            result[j] = [text[a:b].decode() for a, b in pairwise(ends)]
-    return result
-
-
 # LightGBM -------------------------------------------------------------------------------------------------------------
 
 
@@ -480,7 +427,7 @@ def _lightgbm(model: Any, output: int) -> Ensemble:
     trees = [_lightgbm_tree(info["tree_structure"], scale) for info in infos[output::outputs]]
     names = tuple(dump["feature_names"])
     known = iter(booster.pandas_categorical or [])
-    categorical = {node: True for tree in trees for node in {tree.feature[i] for i in tree.categories}}
+    categorical = {tree.nodes["feature"][i] for tree in trees for i in tree.categories}
     categories: dict[int, Sequence[Any]] = {}
     for j, name in enumerate(names):
         values = dump["feature_infos"].get(name, {}).get("values", [])
@@ -502,23 +449,21 @@ def _lightgbm(model: Any, output: int) -> Ensemble:
                     small_is_zero=True, default_names=default)  # fmt: skip
 
 
-def _lightgbm_tree(root: dict[str, Any], scale: float) -> Tree:
+def _lightgbm_tree(root: Node, scale: float) -> Tree:
     categories: Rules = {}
 
-    def row(node: Node, here: int) -> list[Any]:
+    def row(node: Node, here: int) -> tuple[Any, ...]:
         if "split_feature" not in node:
             if "leaf_coeff" in node:
                 raise UserError("linear leaves (linear_tree=True) are not supported. Use insdel.Lattice.")
-            return [-1, 0.0, 0, 0, node["leaf_value"] * scale, False, False, False]
+            return -1, 0.0, 0, 0, node["leaf_value"] * scale, False, False, False
         missing, threshold = node["missing_type"], node["threshold"]
         if node["decision_type"] == "==":
             categories[here], threshold = ([int(code) for code in threshold.split("||")], True, False, False), 0.0
         default = node["default_left"]
-        return [node["split_feature"], threshold, 0, 0, 0.0, default, missing != "NaN", missing == "Zero"]
+        return node["split_feature"], threshold, 0, 0, 0.0, default, missing != "NaN", missing == "Zero"
 
-    columns = _numbered(root, ("left_child", "right_child"), row)
-    feature, limit, left, right, value, missing, as_zero, zero = columns
-    return Tree(feature, limit, left, right, value, missing, False, as_zero, zero, categories)
+    return Tree(Tree.nested(root, "left_child", "right_child", row).nodes, categories)
 
 
 # CatBoost -------------------------------------------------------------------------------------------------------------
@@ -541,7 +486,7 @@ def _catboost(model: Any, output: int) -> Ensemble:
         trees = [_oblivious_tree(tree, floats, output, len(biases), scale) for tree in stored["oblivious_trees"]]
     else:
         trees = [_nested_tree(tree, floats, output, scale) for tree in stored["trees"]]
-    names = tuple(model.feature_names_) if model.feature_names_ else None
+    names = _names(model.feature_names_)
 
     def predict(rows: Any) -> np.ndarray:
         return _select(model.predict(rows, prediction_type="RawFormulaVal", thread_count=1), output)
@@ -562,17 +507,17 @@ def _oblivious_tree(tree: dict[str, Any], floats: Any, output: int, outputs: int
     feature, missing = (np.array([floats[s["float_feature_index"]][i] for s in reversed(splits)]) for i in (0, 1))
     border = np.array([s["border"] for s in reversed(splits)])
     rest = np.zeros(inner + 1)
-    return Tree(np.r_[feature[level], rest - 1].astype(np.int64), np.r_[border[level], rest],
-                np.minimum(2 * node + 1, 2 * inner), np.minimum(2 * node + 2, 2 * inner), np.r_[rest[1:], values],
-                np.r_[~missing[level].astype(bool), rest > 0])  # fmt: skip
+    left, right = (np.minimum(2 * node + k, 2 * inner) for k in (1, 2))
+    return Tree.of(feature=np.r_[feature[level], rest - 1], threshold=np.r_[border[level], rest], left=left,
+                   right=right, value=np.r_[rest[1:], values],
+                   missing_left=np.r_[~missing[level].astype(bool), rest > 0])  # fmt: skip
 
 
-def _nested_tree(root: dict[str, Any], floats: Any, output: int, scale: float) -> Tree:
-    def row(node: Node, _: int) -> list[Any]:
+def _nested_tree(root: Node, floats: Any, output: int, scale: float) -> Tree:
+    def row(node: Node, _: int) -> tuple[Any, ...]:
         if "split" not in node:
-            return [-1, 0.0, 0, 0, float(np.atleast_1d(node["value"])[output]) * scale, False]
+            return -1, 0.0, 0, 0, float(np.atleast_1d(node["value"])[output]) * scale, False, False, False
         feature, nan_right = floats[node["split"]["float_feature_index"]]
-        return [feature, node["split"]["border"], 0, 0, 0.0, not nan_right]
+        return feature, node["split"]["border"], 0, 0, 0.0, not nan_right, False, False
 
-    feature, border, left, right, value, missing = _numbered(root, ("left", "right"), row)
-    return Tree(feature, border, left, right, value, missing)
+    return Tree.nested(root, "left", "right", row)

@@ -8,10 +8,11 @@ order: by dynamic programming for few features, by local search with an upper bo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
+from operator import or_
 from time import monotonic
 from typing import Any, ClassVar, NamedTuple
 
@@ -21,11 +22,13 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.special import binom
 
+from insdel.arrays import beside, to_numpy
 from insdel.chance import Moments
-from insdel.curves import check_mode, check_order
+from insdel.curves import check_mode
 from insdel.errors import UserError, require_integer
+from insdel.evaluate import Groups, Pairs, Points, feature_names
 from insdel.lattice import LATTICE_MODES as MODES
-from insdel.lattice import MAX_FEATURES, Lattice, check_draws
+from insdel.lattice import MAX_FEATURES, Game, Lattice
 from insdel.tree_models import Ensemble, read
 
 EXACT = 16  # players up to which the best order is found by dynamic programming
@@ -52,6 +55,25 @@ class Leaves(NamedTuple):
     A: np.ndarray
     B: np.ndarray
 
+    @classmethod
+    def joined(cls, parts: list[Leaves]) -> Leaves:
+        """Return several lists of leaves as one."""
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def merged(self, pairs: int) -> Leaves:
+        """Add up the weights of equal (A, B) of all trees of a pair; sorted by pair, found by a hash of 64 bits."""
+        h = np.full(len(self.w), 0x9E3779B97F4A7C15, dtype=np.uint64)
+        for word in (*self.A.T, *self.B.T):  # splitmix64, which scrambles integers one to one
+            h ^= word
+            h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            h = (h ^ (h >> np.uint64(31))) + np.uint64(0x9E3779B97F4A7C15)
+        bits = np.uint64(max(1, int(pairs - 1).bit_length()))
+        h = (h >> bits) | (self.pair.astype(np.uint64) << (np.uint64(64) - bits))
+        _, first, inverse = np.unique(h, return_index=True, return_inverse=True)
+        w = np.bincount(inverse, self.w, len(first))
+        return Leaves(self.pair[first], self.tree[first], w, self.A[first], self.B[first])
+
 
 @dataclass(frozen=True, eq=False)
 class Trees:
@@ -68,72 +90,43 @@ class Trees:
         """
         return cls(read(model, require_integer("output", output)))
 
-    def game(self, x: Any, reference: Any = None, groups: Any = None, *, background: Any = None) -> TreeGame:
+    def game(
+        self, x: Points, reference: Points | None = None, groups: Groups | None = None, *,
+        background: Points | None = None,
+    ) -> TreeGame:  # fmt: skip
         """The game of one pair of (n,) points, arrays or rows of frames, with the methods of a Lattice.
 
         groups : {name: features} or lists of features that change together; a group is one step of every order,
             in the place of its first feature
         background : (rows, n) instead of the reference: the mean of the games with each of the rows
         """
-        if len(self._rows(x)) != 1 or (reference is not None and len(self._rows(reference)) != 1):
+        pairs = self._pairs(x, reference, groups, background)
+        if len(pairs) != 1:
             raise UserError("game takes one pair of (n,) points. Use games for many pairs.")
-        return next(self.games(x, reference, groups, background=background))
+        return next(self.pair_games(pairs))
 
     def games(
-        self, X: Any, R: Any = None, groups: Any = None, chunk: int | None = None, *, background: Any = None
-    ) -> Iterator[TreeGame]:
+        self, X: Points, R: Points | None = None, groups: Groups | None = None, chunk: int | None = None, *,
+        background: Points | None = None,
+    ) -> Iterator[TreeGame]:  # fmt: skip
         """Yield the game of each pair of rows of X and R, (pairs, n) each; pairs are worked on together in chunks."""
-        if (R is None) == (background is None):
-            raise UserError("either references or background=… is needed, and not both.")
-        if chunk is not None:
-            require_integer("chunk", chunk, 1)
-        x, r = self._rows(X), self._rows(R if background is None else background)
-        if background is None and len(x) != len(r) and 1 not in (len(x), len(r)):
-            raise UserError(f"X has {len(x)} rows and R has {len(r)}: give one reference for each row, or one for all.")
-        step = _steps(groups, self.ensemble.n, self.columns)
-        yield from self.pair_games(x, r, step, int(step.max(initial=-1)) + 1, background is not None, chunk)
+        return self.pair_games(self._pairs(X, R, groups, background), chunk)
 
-    def pair_games(
-        self, x: Any, r: Any, step: np.ndarray, n: int, averaged: bool = False, chunk: int | None = None
-    ) -> Iterator[TreeGame]:
-        """Yield the games of rows whose features change in these steps, (features,) from 0 to n − 1.
+    def _pairs(self, x: Any, r: Any, groups: Groups | None, background: Any) -> Pairs:
+        """Pairs of points, of frames and series the model's columns in its order; groups may be of its names."""
+        names = self.ensemble.names
+        if groups is not None and names and feature_names(x) is None and np.shape(x)[-1:] == (len(names),):
+            x = pd.DataFrame(np.atleast_2d(to_numpy(x)), columns=list(names))
 
-        averaged : one game for each row of x, the mean over all rows of r
-        """
-        x, r = self._rows(x), self._rows(r)
-        if isinstance(x, pd.DataFrame) != isinstance(r, pd.DataFrame):
-            x, r = (z if isinstance(z, pd.DataFrame) else pd.DataFrame(z, columns=list(self.columns)) for z in (x, r))
-        size = chunk or int(np.clip(2**21 // max(len(self.ensemble.feature), 1), 1, 1024))
-        if averaged:
-            yield from (self._mean_game(_take(x, np.array([i])), r, step, n, size) for i in range(len(x)))
-            return
-        count = max(len(x), len(r)) if min(len(x), len(r)) else 0
-        for start in range(0, count, size):
-            rows = np.arange(start, min(start + size, count))
-            yield from self._chunk(_take(x, rows % len(x)), _take(r, rows % len(r)), step, n)
+        def selected(points: Any) -> Any:
+            places = None if feature_names(points) is None else self.places(feature_names(points))
+            if places is None:
+                return points
+            return points.iloc[:, places] if isinstance(points, pd.DataFrame) else points.iloc[places]
 
-    def _mean_game(self, x: Any, rows: Any, step: np.ndarray, n: int, size: int) -> TreeGame:
-        """The mean of the games of one row and each of `rows`: again a sum over leaves."""
-        m, parts, c, differ, codes = len(rows), [], 0.0, np.zeros(n, dtype=bool), []
-        for start in range(0, m, size):
-            index = np.arange(start, min(start + size, m))
-            leaves, constants, differing, coded = self._leaves(
-                _take(x, np.zeros_like(index)), _take(rows, index), step, n
-            )
-            parts.append(_merge(leaves._replace(pair=np.zeros_like(leaves.pair)), 1))
-            c, differ = c + float(constants.sum()) / m, differ | differing.any(axis=0)
-            codes.append(coded)
-        merged = _merge(Leaves(*(np.concatenate(part) for part in zip(*parts, strict=True))), 1)
-        source = (self.ensemble, *(np.concatenate(part) for part in zip(*codes, strict=True)), step)
-        players = tuple(np.flatnonzero(differ).tolist())
-        return TreeGame(c, merged.w / m, merged.A, merged.B, players, n, source)
+        return Pairs.of(selected(x), selected(r), groups, selected(background))
 
-    @property
-    def columns(self) -> tuple[Any, ...]:
-        """Names of the features, or their numbers where the model knows no names."""
-        return self.ensemble.names or tuple(range(self.ensemble.n))
-
-    def places(self, columns: Sequence[Any]) -> list[int] | None:
+    def places(self, columns: Any) -> list[int] | None:
         """Where each feature of the model stands among these columns; None where their order alone counts."""
         names = [str(name) for name in self.ensemble.names or ()]
         found = {str(column).replace(" ", "_"): k for k, column in enumerate(columns)}  # LightGBM stores no spaces
@@ -143,102 +136,81 @@ class Trees:
             raise UserError(f"the model needs the columns {absent}, which the data frame does not have.")
         return None if absent or not names else [found[name] for name in names]
 
-    def _rows(self, points: Any) -> Any:
-        """Points as an (m, n) array, or as a frame with the model's columns in its order."""
-        n = self.ensemble.n
-        if isinstance(points, pd.Series):
-            points = pd.DataFrame({name: [value] for name, value in points.items()})
-        if isinstance(points, pd.DataFrame):
-            places = self.places(list(points.columns))
-            if places is not None:
-                return points.iloc[:, places]
-            points = points.to_numpy()
-        array = np.asarray(points)
-        array = array[None] if array.ndim == 1 else array
-        if array.ndim != 2 or array.shape[1] != n:
-            raise UserError(f"points must have shape ({n},) or (pairs, {n}), but found {np.shape(points)}.")
-        return array
+    def pair_games(self, pairs: Pairs, chunk: int | None = None) -> Iterator[TreeGame]:
+        """Yield the game of each pair; with a background, the mean of its games with each of the rows."""
+        if not pairs.numeric:
+            raise UserError("trees need numbers, or data frames.")
+        places = None if pairs.columns is None else self.places(pairs.columns.names)
+        if places is None and pairs.x.shape[1] != self.ensemble.n:
+            n = self.ensemble.n
+            raise UserError(f"points must have shape ({n},) or (pairs, {n}), but found {tuple(pairs.x.shape)}.")
+        size = int(np.clip(2**21 // max(len(self.ensemble.feature), 1), 1, 1024))
+        size = size if chunk is None else require_integer("chunk", chunk, 1)
+        if pairs.background is None:
+            return (game for part in _cut(pairs, size) for game in self._chunk(part, places))
+        return (self._mean(pairs.subset([i]).every_reference(), places, size) for i in range(len(pairs)))
 
-    def _leaves(
-        self, x: Any, r: Any, step: np.ndarray, n: int
-    ) -> tuple[Leaves, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-        """Merged leaves of the rows' games, their constants (m,), which steps differ (m, n), and the rows' codes.
+    def _chunk(self, pairs: Pairs, places: list[int] | None) -> Iterator[TreeGame]:
+        """Yield the games of some pairs."""
+        leaves, c, (codes_x, codes_r, step) = self._leaves(pairs, places)
+        ends, differing = np.searchsorted(leaves.pair, np.arange(len(pairs) + 1)), pairs.differing()
+        for p, (start, stop) in enumerate(pairwise(ends)):
+            own, source = slice(start, stop), (self.ensemble, codes_x[p : p + 1], codes_r[p : p + 1], step)
+            players = tuple(np.flatnonzero(differing[p]).tolist())
+            yield TreeGame(float(c[p]), leaves.w[own], leaves.A[own], leaves.B[own], players, pairs.n, source)
 
-        All is checked against the model's own predictions.
+    def _mean(self, pairs: Pairs, places: list[int] | None, size: int) -> TreeGame:
+        """The mean of the games of some pairs: again a sum over leaves."""
+        parts, c, codes = [], 0.0, []
+        for part in _cut(pairs, size):
+            leaves, constants, (*coded, step) = self._leaves(part, places)
+            parts.append(leaves._replace(pair=np.zeros_like(leaves.pair)).merged(1))
+            c += float(constants.sum()) / len(pairs)
+            codes.append(coded)
+        merged = Leaves.joined(parts).merged(1)
+        source = (self.ensemble, *map(np.concatenate, zip(*codes, strict=True)), step)
+        players = tuple(np.flatnonzero(pairs.differing().any(axis=0)).tolist())
+        return TreeGame(c, merged.w / len(pairs), merged.A, merged.B, players, pairs.n, source)
+
+    def _leaves(self, pairs: Pairs, places: list[int] | None) -> tuple[Leaves, np.ndarray, tuple[np.ndarray, ...]]:
+        """Merged leaves of the pairs' games, their constants (m,), and the codes of x and x′ with each feature's step.
+
+        All is checked against the model's own predictions at x, x′ and two random hybrids of each pair.
         """
-        e, m = self.ensemble, len(x)
-        codes_x, codes_r = e.encode(x), e.encode(r)
-        leaves = _merge(_pair_leaves(e, codes_x, codes_r, step, n), m)
-        differ = np.zeros((m, n), dtype=bool)
-        for j in range(e.n):  # NaN equals NaN
-            same = (codes_x[:, j] == codes_r[:, j]) | (np.isnan(codes_x[:, j]) & np.isnan(codes_r[:, j]))
-            differ[:, step[j]] |= ~same
+        e, m, n = self.ensemble, len(pairs), pairs.n
+
+        def rows(points: Any) -> Any:
+            points = to_numpy(points)
+            frame = points if pairs.columns is None else pairs.columns.frame(points)
+            return frame if places is None else frame.iloc[:, places]
+
+        step = np.arange(n) if pairs.group is None else pairs.group
+        step = step if places is None else step[places]
+        x, r = e.encode(rows(pairs.x)), e.encode(rows(pairs.reference))
+        leaves = _pair_leaves(e, x, r, step, n).merged(m)
         constant = ~(leaves.A.any(axis=1) | leaves.B.any(axis=1))
         c = e.base + np.bincount(leaves.pair[constant], leaves.w[constant], m)
         leaves = Leaves(*(part[~constant] for part in leaves))
-        self._check(x, r, leaves, c, step, n)
-        return leaves, c, differ, (codes_x, codes_r)
 
-    def _chunk(self, x: Any, r: Any, step: np.ndarray, n: int) -> Iterator[TreeGame]:
-        """Yield the games of the rows of x and r."""
-        leaves, c, differ, (codes_x, codes_r) = self._leaves(x, r, step, n)
-        ends = np.searchsorted(leaves.pair, np.arange(len(x) + 1))
-        for p, (start, stop) in enumerate(pairwise(ends)):
-            own, source = slice(start, stop), (self.ensemble, codes_x[p : p + 1], codes_r[p : p + 1], step)
-            players = tuple(np.flatnonzero(differ[p]).tolist())
-            yield TreeGame(float(c[p]), leaves.w[own], leaves.A[own], leaves.B[own], players, n, source)
-
-    def _check(self, x: Any, r: Any, leaves: Leaves, c: np.ndarray, step: np.ndarray, n: int) -> None:
-        """Compare the games with the model at x, x′ and two random hybrids of each pair."""
-        m, e = len(x), self.ensemble
         masks = np.random.default_rng(0).random((4, m, n)) < 0.5
         masks[0], masks[1] = False, True
-        words = _pack(masks.reshape(4 * m, n)).reshape(4, m, -1)
         values = []
-        for subset in words:
+        for subset in _pack(masks.reshape(4 * m, n)).reshape(4, m, -1):
             inside = subset[leaves.pair]
             on = ~((leaves.A & ~inside) | (leaves.B & inside)).any(axis=1)
             values.append(c + np.bincount(leaves.pair[on], leaves.w[on], m))
-        hybrids = _hybrids(x, r, masks[:, :, step].reshape(4 * m, e.n))
+        hybrids = rows(pairs.take(np.tile(np.arange(m), 4), beside(masks.reshape(4 * m, n), pairs.x)))
         e.check(np.concatenate(values), e.sums(e.encode(hybrids))[1], e.predict(hybrids))
+        return leaves, c, (x, r, step)
 
 
-def _take(rows: Any, index: np.ndarray) -> Any:
-    return rows.iloc[index] if isinstance(rows, pd.DataFrame) else rows[index]
-
-
-def _hybrids(x: Any, r: Any, masks: np.ndarray) -> Any:
-    """Rows with the reference's values where `masks` is set; (k·m, n), row i belongs to pair i modulo m."""
-    pair = np.arange(len(masks)) % len(x)
-    if not isinstance(x, pd.DataFrame):
-        return np.where(masks, r[pair], x[pair])
-    both, index = pd.concat([x, r], ignore_index=True), pair[:, None] + len(x) * masks
-    return pd.DataFrame({name: both[name].array[index[:, j]] for j, name in enumerate(both.columns)})
-
-
-def _steps(groups: Any, n: int, columns: Sequence[Any]) -> np.ndarray:
-    """The step of every order at which each feature changes, (n,): its group's place, counted by first features."""
-    first = np.arange(n)
-    lists = list(groups.values()) if isinstance(groups, Mapping) else list(groups or [])
-    number = {name: j for j, name in enumerate(columns)} | {j: j for j in range(n)}
-    seen: set[int] = set()
-    for members in lists:
-        unknown = [name for name in members if name not in number]
-        if unknown:
-            raise UserError(f"groups must hold features of the model, but {unknown} are none.")
-        own = [number[name] for name in members]
-        if seen & set(own) or len(set(own)) < len(own):
-            raise UserError(f"every feature may be in one group only, but the group {list(members)} repeats some.")
-        seen |= set(own)
-        first[own] = min(own, default=0)
-    return np.unique(first, return_inverse=True)[1].astype(np.int64)
+def _cut(pairs: Pairs, size: int) -> Iterator[Pairs]:
+    return (pairs.subset(np.arange(start, min(start + size, len(pairs)))) for start in range(0, len(pairs), size))
 
 
 def _pack(masks: np.ndarray) -> np.ndarray:
     """Boolean masks as bits of integers, (m, n) → (m, words) uint64."""
-    words = max(1, -(-masks.shape[1] // 64))
-    full = np.zeros((len(masks), 64 * words), dtype=bool)
-    full[:, : masks.shape[1]] = masks
+    full = np.pad(masks, ((0, 0), (0, -masks.shape[1] % 64 if masks.shape[1] else 64)))
     return np.packbits(full, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
@@ -257,7 +229,7 @@ def _pair_leaves(e: Ensemble, x: np.ndarray, r: np.ndarray, step: np.ndarray, n:
     pair: np.ndarray = np.repeat(np.arange(m), len(e.roots))
     tree: np.ndarray = np.tile(np.arange(len(e.roots)), m)
     A: np.ndarray = np.zeros((len(pair), words), dtype=np.uint64)
-    node, B, done = e.roots[tree], A.copy(), []
+    node, B, done = e.roots[tree], A.copy(), [Leaves(pair[:0], tree[:0], np.zeros(0), A[:0], A[:0])]
     while len(node):
         leaf = e.feature[node] < 0
         done.append(Leaves(pair[leaf], tree[leaf], e.value[node[leaf]], A[leaf], B[leaf]))
@@ -274,28 +246,7 @@ def _pair_leaves(e: Ensemble, x: np.ndarray, r: np.ndarray, step: np.ndarray, n:
         both = np.r_[to_x, to_r]
         node = np.r_[e.children[by_x[to_x], node[to_x]], e.children[by_r[to_r], node[to_r]]]
         pair, tree, A, B = pair[both], tree[both], np.concatenate([A[to_x], new_A]), np.concatenate([new_B, B[to_r]])
-    if not done:
-        return Leaves(pair, tree, np.zeros(0), A, B)
-    return Leaves(*(np.concatenate(parts) for parts in zip(*done, strict=True)))
-
-
-def _mixed(h: np.ndarray) -> np.ndarray:
-    """Scramble integers one to one (splitmix64)."""
-    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return h ^ (h >> np.uint64(31))
-
-
-def _merge(leaves: Leaves, pairs: int) -> Leaves:
-    """Add up the weights of equal (A, B) of all trees of a pair; sorted by pair, found by a hash of 64 bits."""
-    h = np.full(len(leaves.w), 0x9E3779B97F4A7C15, dtype=np.uint64)
-    for word in (*leaves.A.T, *leaves.B.T):
-        h = _mixed(h ^ word) + np.uint64(0x9E3779B97F4A7C15)
-    bits = np.uint64(max(1, int(pairs - 1).bit_length()))
-    h = (h >> bits) | (leaves.pair.astype(np.uint64) << (np.uint64(64) - bits))
-    _, first, inverse = np.unique(h, return_index=True, return_inverse=True)
-    w = np.bincount(inverse, leaves.w, len(first))
-    return Leaves(leaves.pair[first], leaves.tree[first], w, leaves.A[first], leaves.B[first])
+    return Leaves.joined(done)
 
 
 class Members(NamedTuple):
@@ -305,20 +256,20 @@ class Members(NamedTuple):
     player: np.ndarray
     start: np.ndarray
 
-
-def _members(bits: np.ndarray) -> Members:
-    leaf, player = np.nonzero(np.pad(bits, ((0, 0), (0, 1)), constant_values=True))
-    return Members(leaf, player, np.searchsorted(leaf, np.arange(len(bits))))
+    @classmethod
+    def of(cls, bits: np.ndarray) -> Members:
+        """Members of sets that are given as (L, n) booleans."""
+        leaf, player = np.nonzero(np.pad(bits, ((0, 0), (0, 1)), constant_values=True))
+        return cls(leaf, player, np.searchsorted(leaf, np.arange(len(bits))))
 
 
 @dataclass(frozen=True, eq=False)
-class TreeGame:
+class TreeGame(Game):
     """The game of one pair: v(S) = c + Σ w [A ⊆ S] [B ∩ S = ∅], with the methods of a Lattice.
 
     c : the value that no hybrid changes
     w, A, B : (L,) weights and (L, words) bits of the leaves
-    players : the d features (or groups) that differ, in order
-    n : number of all features; the others are unchanged but take their place in every order
+    source : what a bound needs: ensemble, codes of x and x′, (rows, n), and the step of each feature
     """
 
     c: float
@@ -329,11 +280,6 @@ class TreeGame:
     n: int
     source: tuple[Any, ...] | None = field(default=None, repr=False)
     origin: ClassVar[str] = "trees"
-
-    @property
-    def d(self) -> int:
-        """Number of players."""
-        return len(self.players)
 
     @cached_property
     def _bits(self) -> tuple[np.ndarray, np.ndarray]:
@@ -350,57 +296,31 @@ class TreeGame:
         A, B = self._bits
         return np.flatnonzero(A.any(axis=0) | B.any(axis=0))
 
-    @cached_property
-    def _modes(self) -> dict[str, TreeGame]:
-        """The games whose insertion area is the area of each mode.
+    def _in(self, mode: str) -> TreeGame:
+        """The game whose insertion area is the area of a mode.
 
         Deletion turns the signs. In "both", the reverse order visits the complements, so the leaves (B, A, −w) join.
         """
+        if check_mode(mode, MODES) == "insertion":
+            return self
+        if mode == "deletion":
+            return TreeGame(-self.c, -self.w, self.A, self.B, self.players, self.n)
         zero = np.zeros(2 * len(self.w), dtype=np.int64)
-        doubled = _merge(Leaves(zero, zero, np.r_[self.w, -self.w], np.concatenate([self.A, self.B]),
-                                np.concatenate([self.B, self.A])), 1)  # fmt: skip
+        sets = np.concatenate([self.A, self.B]), np.concatenate([self.B, self.A])
+        doubled = Leaves(zero, zero, np.r_[self.w, -self.w], *sets).merged(1)
         keep = doubled.w != 0
-        both = (0.0, doubled.w[keep], doubled.A[keep], doubled.B[keep])
-        return {
-            "insertion": self,
-            "deletion": TreeGame(-self.c, -self.w, self.A, self.B, self.players, self.n),
-            "both": TreeGame(*both, self.players, self.n),
-        }
-
-    def _in(self, mode: str) -> TreeGame:
-        return self._modes[check_mode(mode, MODES)]
-
-    def value(self, masks: Any) -> np.ndarray:
-        """v at subsets, given as booleans over all n features: (n,) → one number, (m, n) → (m,)."""
-        masks = np.asarray(masks, dtype=bool)
-        subsets = _pack(np.atleast_2d(masks))
-        wrong = (((self.A & ~subset) | (self.B & subset)).any(axis=1) for subset in subsets)
-        values = np.array([self.c + self.w[~off].sum() for off in wrong])
-        return values[0] if masks.ndim == 1 else values
+        return TreeGame(0.0, doubled.w[keep], doubled.A[keep], doubled.B[keep], self.players, self.n)
 
     @property
     def values(self) -> np.ndarray:
         """v on all subsets of the players, (2ᵈ,), as a Lattice has them."""
-        self._check_size("all values")
+        if self.d > MAX_FEATURES:
+            raise UserError(f"all values of {self.d} players are 2**{self.d} numbers; the limit is 2**{MAX_FEATURES}.")
         return _table(self, np.array(self.players, dtype=np.int64))
 
-    def _check_size(self, what: str) -> None:
-        if self.d > MAX_FEATURES:
-            raise UserError(f"{what} of {self.d} players are 2**{self.d} numbers; the limit is 2**{MAX_FEATURES}.")
-
-    def dividends(self, sets: Iterable[Iterable[int]] | None = None) -> np.ndarray:
-        """Interactions Δ_u (Harsanyi dividends) of the given sets of features, (sets,), or of all subsets, (2ᵈ,)."""
-        if sets is None:
-            return np.asarray(Lattice(self.values, self.players, self.n).dividends())
-        result = []
-        A, B = self._bits
-        for members in sets:
-            inside = np.zeros(self.n, dtype=bool)
-            inside[list(members)] = True
-            fits = ~(A & ~inside).any(axis=1) & (A | B)[:, inside].all(axis=1)
-            signs = 1.0 - 2.0 * ((B[fits] & inside).sum(axis=1) % 2)
-            result.append(float(self.w[fits] @ signs) + (0.0 if inside.any() else self.c))
-        return np.array(result)
+    def dividends(self) -> np.ndarray:
+        """Interactions Δ_u (Harsanyi dividends), (2ᵈ,) over subsets of players."""
+        return np.asarray(Lattice(self.values, self.players, self.n).dividends())
 
     def shapley(self) -> np.ndarray:
         """Exact Shapley values of the change from x to x′, (n,); they add up to f(x′) − f(x)."""
@@ -416,13 +336,8 @@ class TreeGame:
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
-        """f(x) and f(x′)."""
         a, b = self._sizes
         return self.c + float(self.w[a == 0].sum()), self.c + float(self.w[b == 0].sum())
-
-    def aul(self) -> float:
-        """Area under the straight line from f(x) to f(x′)  [eq. 2]."""
-        return (self.n + 1) / 2 * sum(self._ends)
 
     def expected_curve(self) -> np.ndarray:
         """The mean of the curves of all n! orders, (n + 1,): c + Σ w C(n−a−b, k−a) / C(n, k)."""
@@ -444,92 +359,54 @@ class TreeGame:
         """AUC averaged over all n! orders, (n + 1)(c + Σ w a! b! / (a + b + 1)!)  [Proposition 1]."""
         return (self.n + 1) * (self.c + float(self.w @ _beta(*self._sizes)))
 
-    def expected_abc(self, mode: str = "insertion") -> float:
-        """ABC averaged over all n! orders; for mode "both" (ABC + ABC′) it is exactly 0."""
-        game = self._in(mode)
-        return 0.0 if mode == "both" else game.expected_auc() - game.aul()
-
     def moments(self, mode: str = "insertion") -> Moments:
         """Exact mean and standard deviation of the ABC over all n! orders, from couples of leaves."""
         return Moments(self.expected_abc(mode), float(np.sqrt(max(_variance(self._in(mode)), 0.0))))
 
-    def curve(self, order: Any) -> np.ndarray:
-        """Curve of an order over all n features, by the leaves; (n,) → (n + 1,) or (m, n) → (m, n + 1)."""
-        orders = check_order(order, self.n)
-        curves = np.concatenate([self._curves(part) for part in self._parts(orders)])
-        return curves[0] if np.ndim(order) == 1 else curves
-
-    def _parts(self, orders: np.ndarray) -> Iterator[np.ndarray]:
-        """Orders in portions whose tables over the leaves' members fit into memory."""
-        size = max(1, 2**22 // max(1, sum(len(m.leaf) for m in self._member_lists)))
-        return (orders[start : start + size] for start in range(0, len(orders), size))
-
     @cached_property
     def _member_lists(self) -> tuple[Members, Members]:
         A, B = self._bits
-        return _members(A), _members(B)
+        return Members.of(A), Members.of(B)
 
-    def _spans(self, orders: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The steps from which and until which each leaf is on, (L, m): last member of A, first of B."""
-        place = np.empty((self.n + 1, len(orders)), dtype=np.int32)
-        np.put_along_axis(place[: self.n], orders.T, np.arange(1, self.n + 1, dtype=np.int32)[:, None], axis=0)
+    def _spans(self, orders: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The steps from which and until which each leaf is on, (L, m): last member of A, first of B.
+
+        In portions of the orders whose tables over the leaves' members fit into memory.
+        """
         A, B = self._member_lists
-        if not len(self.w):
-            return np.zeros((0, len(orders)), np.int32), np.zeros((0, len(orders)), np.int32)
-        place[self.n] = 0
-        on = np.maximum.reduceat(place[A.player], A.start, axis=0)
-        place[self.n] = self.n + 1
-        return on, np.maximum(np.minimum.reduceat(place[B.player], B.start, axis=0), on)
+        size = max(1, 2**22 // max(1, len(A.leaf) + len(B.leaf)))
+        for start in range(0, len(orders), size):
+            part = orders[start : start + size].T
+            place = np.empty((self.n + 1, part.shape[1]), dtype=np.int32)
+            np.put_along_axis(place[: self.n], part, np.arange(1, self.n + 1, dtype=np.int32)[:, None], axis=0)
+            if not len(self.w):
+                yield place[:0], place[:0]
+                continue
+            place[self.n] = 0
+            on = np.maximum.reduceat(place[A.player], A.start, axis=0)
+            place[self.n] = self.n + 1
+            yield on, np.maximum(np.minimum.reduceat(place[B.player], B.start, axis=0), on)
 
     def _curves(self, orders: np.ndarray) -> np.ndarray:
-        on, off = self._spans(orders)
-        m, width = len(orders), self.n + 2
-        shift, w = np.arange(m) * width, np.repeat(self.w, m)
-        steps = [np.bincount((at + shift).ravel(), w, m * width) for at in (on, off)]
-        return self.c + np.cumsum((steps[0] - steps[1]).reshape(m, width), axis=1)[:, :-1]
+        curves, width = [], self.n + 2
+        for on, off in self._spans(orders):
+            m = on.shape[1]
+            shift, w = np.arange(m) * width, np.repeat(self.w, m)
+            steps = [np.bincount((at + shift).ravel(), w, m * width) for at in (on, off)]
+            curves.append(np.cumsum((steps[0] - steps[1]).reshape(m, width), axis=1)[:, :-1])
+        return self.c + np.concatenate(curves)
 
-    def _areas(self, orders: np.ndarray) -> np.ndarray:
+    def areas(self, orders: np.ndarray) -> np.ndarray:
         """AUC − AUL of each order, (m, n) → (m,)."""
-        areas = []
-        for part in self._parts(orders):
-            on, off = self._spans(part)
-            areas.append(self.w @ (off - on))
-        return np.concatenate(areas) + (self.n + 1) * self.c - self.aul()
+        areas = np.concatenate([self.w @ (off - on) for on, off in self._spans(orders)])
+        return areas + (self.n + 1) * self.c - self.aul()
 
-    def abc(self, order: Any, mode: str = "insertion") -> Any:
-        """ABC of an order over all n features; (n,) → one number, (m, n) → (m,).
-
-        Mode "both" is ABC + ABC′, where insertion follows the order and deletion its reverse.
-        """
-        areas = self._in(mode)._areas(check_order(order, self.n))
-        return areas[0] if np.ndim(order) == 1 else areas
-
-    def random_abc(self, orders: int, seed: int = 0, mode: str = "insertion") -> np.ndarray:
-        """ABC of that many uniformly random orders, (orders,); the orders are those of Lattice.random_abc."""
-        return self._in(mode)._areas(self._random_orders(orders, seed))
-
-    def random_areas(self, orders: int, seed: int | list[int] = 0) -> dict[str, np.ndarray]:
-        """ABC of uniformly random orders, mode → (orders,); the same orders for all three modes."""
-        drawn = self._random_orders(orders, seed)
-        return {mode: self._in(mode)._areas(drawn) for mode in MODES}
-
-    def _random_orders(self, orders: int, seed: int | list[int]) -> np.ndarray:
-        check_draws(orders, seed)
-        return np.random.default_rng(seed).permuted(np.tile(np.arange(self.n), (orders, 1)), axis=1)
-
-    def best_order(self, mode: str = "insertion", seconds: float | None = None) -> np.ndarray:
+    def best_order(self, mode: str = "insertion") -> np.ndarray:
         """The best order that `search` finds, (n,): the best of all for up to 16 players that matter."""
-        return self.search(mode, seconds=seconds).order
+        return self.search(mode).order
 
     def search(
-        self,
-        mode: str = "insertion",
-        *,
-        bound: bool = False,
-        seconds: float | None = None,
-        max_exact: int = EXACT,
-        kicks: int = KICKS,
-        seed: int = 0,
+        self, mode: str = "insertion", *, bound: bool = False, seconds: float | None = None, max_exact: int = EXACT
     ) -> BestOrder:
         """Search for the order with the largest ABC.
 
@@ -538,16 +415,14 @@ class TreeGame:
         bound : also compute an upper bound for all orders (else it is infinite unless the order is the best)
         seconds : stop searching, and stop tightening the bound, after so long (default: no limit, 10 for the bound)
         max_exact : players up to which dynamic programming finds the best order
-        kicks : restarts of the local search from a disturbed best order
         """
         game = self._in(mode)
         if exact := len(game.active) <= min(max_exact, MAX_FEATURES):
-            active = game.active
-            lattice = Lattice(_table(game, active), tuple(active.tolist()), game.n)
+            lattice = Lattice(_table(game, game.active), tuple(game.active.tolist()), game.n)
             order = np.asarray(lattice.best_order())
         else:
-            order = _linger(game, _local_search(game, kicks, seed, np.inf if seconds is None else seconds))
-        area = float(game._areas(order[None])[0])
+            order = _linger(game, _local_search(game, np.inf if seconds is None else seconds))
+        area = float(game.areas(order[None])[0])
         if exact or not bound:
             return BestOrder(order, area, area if exact else np.inf, exact)
         top = max(self._bound(mode, 10.0 if seconds is None else seconds), area)
@@ -568,8 +443,8 @@ class TreeGame:
         keep = (A | B).any(axis=1)
         A, B = (_unpack(M[keep], self.n)[:, self.active] for M in (A, B))
         constant = (ensemble.base * sign if mode != "both" else 0.0) + w[~keep].sum()
-        lists = _join_trees(tree[keep], w[keep], A, B)
-        return _certificate(lists, constant, game._ends, len(self.active), self.n, seconds) - game.aul()
+        program = _Relaxation(_join_trees(tree[keep], w[keep], A, B), constant, len(self.active))
+        return _certificate(program, game._ends, self.n, seconds) - game.aul()
 
 
 def _beta(a: Any, b: Any) -> np.ndarray:
@@ -648,17 +523,11 @@ def _table(game: TreeGame, players: np.ndarray) -> np.ndarray:
     return game.c + up + down[::-1]
 
 
-def _with_idle(game: TreeGame, walk: np.ndarray, lingers: int) -> np.ndarray:
-    """The order of all features in which those that change nothing come after so many active ones."""
-    order = game.active[walk]
-    idle = np.setdiff1d(np.arange(game.n), game.active)
-    return np.r_[order[:lingers], idle, order[lingers:]].astype(np.int64)
-
-
 def _linger(game: TreeGame, walk: np.ndarray) -> np.ndarray:
-    """The order of all features whose idle ones come where the curve is highest."""
-    curve = game._curves(_with_idle(game, walk, len(walk))[None])[0]
-    return _with_idle(game, walk, int(curve[: len(walk) + 1].argmax()))
+    """The order of all features in which those that change nothing come where the curve is highest."""
+    order, idle = game.active[walk], np.setdiff1d(np.arange(game.n), game.active)
+    top = int(game._curves(np.r_[order, idle][None])[0, : len(walk) + 1].argmax())
+    return np.r_[order[:top], idle, order[top:]].astype(np.int64)
 
 
 class _Moves:
@@ -667,28 +536,22 @@ class _Moves:
     def __init__(self, game: TreeGame) -> None:
         A, B = (bits[:, game.active] for bits in game._bits)
         self.d, self.idle, self.c, self.w = len(game.active), game.n - len(game.active), game.c, game.w
-        self.A, self.B = _members(A), _members(B)
+        self.A, self.B = Members.of(A), Members.of(B)
         (leaf_A, player_A), (leaf_B, player_B) = np.nonzero(A), np.nonzero(B)
         self.player, self.cut = np.r_[player_A, player_B], len(leaf_A)
         self.leaf = np.r_[leaf_A, leaf_B]
         self.sign = np.r_[self.w[leaf_A], -self.w[leaf_B]]
 
-    def _extremes(self, place: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Last and last but one place of each A, first and second place of each B."""
-        d, (A, B) = self.d, (self.A, self.B)
-        at = np.r_[place, 0][A.player]
-        last = np.maximum.reduceat(at, A.start)
-        last_but_one = np.maximum.reduceat(np.where(at == last[A.leaf], 0, at), A.start)
-        at = np.r_[place, d + 1][B.player]
-        first = np.minimum.reduceat(at, B.start)
-        second = np.minimum.reduceat(np.where(at == first[B.leaf], d + 1, at), B.start)
-        return last, last_but_one, first, second
-
     def totals(self, order: np.ndarray) -> tuple[np.ndarray, float]:
         """Total of each order in which one player moves behind k others, (d, d), and of the order itself."""
-        d, place = self.d, np.empty(self.d, dtype=np.int64)
+        d, A, B, place = self.d, self.A, self.B, np.empty(self.d, dtype=np.int64)
         place[order] = np.arange(1, d + 1)
-        last, last_but_one, first, second = self._extremes(place)
+        at = np.r_[place, 0][A.player]
+        last = np.maximum.reduceat(at, A.start)  # place of each A, and the last but one
+        last_but_one = np.maximum.reduceat(np.where(at == last[A.leaf], 0, at), A.start)
+        at = np.r_[place, d + 1][B.player]
+        first = np.minimum.reduceat(at, B.start)  # place of each B, and the second
+        second = np.minimum.reduceat(np.where(at == first[B.leaf], d + 1, at), B.start)
         stop = np.maximum(first, last)
         curve = self.c + np.cumsum(np.bincount(last, self.w, d + 2) - np.bincount(stop, self.w, d + 2))[: d + 1]
         at, cut = place[self.player], self.cut
@@ -709,13 +572,18 @@ class _Moves:
         return totals, float(curve.sum() + self.idle * curve.max())
 
 
-def _local_search(game: TreeGame, kicks: int, seed: int, seconds: float) -> np.ndarray:
+def _local_search(game: TreeGame, seconds: float) -> np.ndarray:
     """Iterated local search over the active players: the best move of one player until none helps, then a kick."""
-    stop, rng, moves = monotonic() + seconds, np.random.default_rng(seed), _Moves(game)
+    stop, rng, moves = monotonic() + seconds, np.random.default_rng(0), _Moves(game)
     order = np.argsort(-game.shapley()[game.active], kind="stable")
     best, best_order = -np.inf, order
-    for _ in range(kicks + 1):
-        order, total = _descend(moves, order, stop)
+    for _ in range(KICKS + 1):
+        while True:
+            totals, total = moves.totals(order)
+            player, place = np.unravel_index(int(totals.argmax()), totals.shape)
+            if totals[player, place] <= total + 1e-11 * (1 + abs(total)) or monotonic() > stop:
+                break
+            order = _moved(order, player, place)
         if total > best + 1e-12 * abs(best) or best == -np.inf:
             best, best_order = total, order
         if monotonic() > stop:
@@ -726,15 +594,6 @@ def _local_search(game: TreeGame, kicks: int, seed: int, seconds: float) -> np.n
     return best_order
 
 
-def _descend(moves: _Moves, order: np.ndarray, stop: float) -> tuple[np.ndarray, float]:
-    while True:
-        totals, total = moves.totals(order)
-        player, place = np.unravel_index(int(totals.argmax()), totals.shape)
-        if totals[player, place] <= total + 1e-11 * (1 + abs(total)) or monotonic() > stop:
-            return order, total
-        order = _moved(order, player, place)
-
-
 def _moved(order: np.ndarray, player: Any, place: Any) -> np.ndarray:
     return np.insert(order[order != player], place, player)
 
@@ -743,41 +602,32 @@ Cubes = list[tuple[int, int, float]]  # (A, B, w) with sets as Python integers
 
 
 def _join_trees(tree: np.ndarray, w: np.ndarray, A: np.ndarray, B: np.ndarray) -> list[Cubes]:
-    """Trees as lists of cubes, small ones joined with those that share features: their sum has a tighter bound."""
+    """Trees as lists of cubes, each joined with those most similar to it while the product stays small.
+
+    The sum of joined trees has a tighter bound.
+    """
     packed = (np.packbits(M, axis=1, bitorder="little") for M in (A, B))
     ints = [[int.from_bytes(row.tobytes(), "little") for row in rows] for rows in packed]
     lists: dict[int, Cubes] = {}
     for t, cube in zip(tree.tolist(), zip(*ints, w.tolist(), strict=True), strict=True):
         lists.setdefault(t, []).append(cube)
     pool = sorted(lists.values(), key=len, reverse=True)
-    supports = [_support(cubes) for cubes in pool]
+    supports = [reduce(or_, (a | b for a, b, _ in cubes)) for cubes in pool]
     joined = []
     while pool:
         cubes, support = pool.pop(0), supports.pop(0)
-        while (found := _partner(cubes, support, pool, supports)) is not None:
-            place, cubes = found
+        while True:
+            alike = [((s & ~support).bit_count(), -(s & support).bit_count(), i) for i, s in enumerate(supports)]
+            near = [i for _, shared, i in sorted(alike) if shared][:25]
+            products = ((i, _product(cubes, pool[i])) for i in near)
+            place, product = next(((i, found) for i, found in products if found), (0, None))
+            if product is None:
+                break
+            cubes = product
             support |= supports.pop(place)
             pool.pop(place)
         joined.append(cubes)
     return joined
-
-
-def _support(cubes: Cubes) -> int:
-    support = 0
-    for A, B, _ in cubes:
-        support |= A | B
-    return support
-
-
-def _partner(cubes: Cubes, support: int, pool: list[Cubes], supports: list[int]) -> tuple[int, Cubes] | None:
-    """The first of the most similar trees whose product with these cubes stays small, and that product."""
-    near = [i for i, other in enumerate(supports) if other & support]
-    near.sort(key=lambda i: ((supports[i] & ~support).bit_count(), -(supports[i] & support).bit_count()))
-    for i in near[:25]:
-        product = _product(cubes, pool[i])
-        if product is not None:
-            return i, product
-    return None
 
 
 def _product(first: Cubes, second: Cubes) -> Cubes | None:
@@ -800,26 +650,22 @@ class _Relaxation:
     """
 
     def __init__(self, lists: list[Cubes], constant: float, d: int) -> None:
-        cubes = [(t, *cube) for t, own in enumerate(lists) for cube in own]
-        self.tree, self.w = np.array([t for t, *_ in cubes]), np.array([w for *_, w in cubes])
         self.constant, self.d, self.trees = constant, d, len(lists)
-        (self.j_A, self.in_A), (self.j_B, self.in_B) = (
-            self._incidence(sets) for sets in ([A for _, A, _, _ in cubes], [B for _, _, B, _ in cubes])
-        )
-        count, rows = len(cubes), (np.arange(len(self.j_A)), np.arange(len(self.j_B)))
-        takes, leaves = (sp.csr_matrix((np.full(len(j), sign), (row, j)), (len(j), d))
-                         for j, row, sign in ((self.j_A, rows[0], -1.0), (self.j_B, rows[1], 1.0)))  # fmt: skip
+        self.tree = np.repeat(np.arange(len(lists)), [len(cubes) for cubes in lists])
+        sets_A, sets_B, w = zip(*(cube for cubes in lists for cube in cubes), strict=True)
+        self.w, count = np.array(w), len(w)
+        (self.j_A, self.in_A), (self.j_B, self.in_B) = map(self._incidence, (sets_A, sets_B))
+        takes, leaves = (sp.csr_matrix((np.full(len(j), sign), (np.arange(len(j)), j)), (len(j), d))
+                         for j, sign in ((self.j_A, -1.0), (self.j_B, 1.0)))  # fmt: skip
         self.limits = sp.bmat([[self.in_A, takes], [self.in_B, leaves]], format="csr")
         self.right = np.r_[np.zeros(len(self.j_A)), np.ones(len(self.j_B))]
         one_each = sp.csr_matrix((np.ones(count), (self.tree, np.arange(count))), (self.trees, count))
         self.equal = sp.block_diag([one_each, np.ones((1, d))], "csr")
 
-    def _incidence(self, sets: list[int]) -> tuple[np.ndarray, sp.csr_matrix]:
+    def _incidence(self, sets: tuple[int, ...]) -> tuple[np.ndarray, sp.csr_matrix]:
         """Rows (tree, feature) → the cubes of the tree whose set holds the feature, and the feature of each row."""
-        entries = [(t * self.d + j, i) for i, (t, members) in enumerate(zip(self.tree.tolist(), sets, strict=True))
-                   for j in range(self.d) if members >> j & 1]  # fmt: skip
-        keys, cube = np.array(entries, dtype=np.int64).reshape(-1, 2).T
-        rows, row = np.unique(keys, return_inverse=True)
+        cube, j = np.nonzero([[members >> j & 1 for j in range(self.d)] for members in sets])
+        rows, row = np.unique(self.tree[cube] * self.d + j, return_inverse=True)
         return rows % self.d, sp.csr_matrix((np.ones(len(cube)), (row, cube)), (len(rows), len(sets)))
 
     def solve(self, size: int, seconds: float) -> tuple[float, np.ndarray, float]:
@@ -840,15 +686,12 @@ class _Relaxation:
         return self.constant + float(rest.sum() + mu_B.sum()), pi
 
 
-def _certificate(
-    lists: list[Cubes], constant: float, ends: tuple[float, float], d: int, n: int, seconds: float
-) -> float:
+def _certificate(program: _Relaxation, ends: tuple[float, float], n: int, seconds: float) -> float:
     """An upper bound of the AUC of every order; tightened at the sizes where it is loosest until time is up."""
-    program, stop, sizes = _Relaxation(lists, constant, d), monotonic() + seconds, np.arange(d + 1)
-    low, top = np.full(d + 1, np.nan), np.full(d + 1, np.inf)
-    low[[0, d]] = top[[0, d]] = ends
+    stop, d = monotonic() + seconds, program.d
+    sizes, low, top = np.arange(d + 1), np.full(d + 1, np.nan), np.full(d + 1, np.inf)
     const, slope = np.zeros(d + 1), np.zeros((d + 1, d))
-    const[[0, d]] = ends
+    low[[0, d]] = top[[0, d]] = const[[0, d]] = ends
 
     def tighten(size: int, C: float, pi: np.ndarray, value: float) -> None:
         new = C + np.r_[0.0, np.cumsum(-np.sort(-pi))]

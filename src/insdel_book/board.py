@@ -14,14 +14,20 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from IPython.display import HTML
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from insdel.attribution import explain
-from insdel.curves import order
+from insdel.curves import MODES, order
 from insdel.evaluate import Model
 from insdel.examples import Example
 from insdel.lattice import LATTICE_MODES, Lattice, lattices
+from insdel.plots import method_look, panels_grid, straight_line
 
 METHODS = {"kernel_shap": "KS", "integrated_gradients": "IG", "lime": "LIME"}  # those with a button
+DRAWN = {"best": "best order", "kernel_shap": "Shapley's order"}  # in pictures for pages without scripts
+LARGEST, STEP = 6.0, 0.25  # of the sliders for Δ_u
 NOTE = "If scripts run, an interactive figure appears here. Otherwise see the picture below."
 
 
@@ -67,7 +73,7 @@ class Board:
     positions: tuple[float, ...] = ()
 
 
-def deal(f: Model, x: Any, reference: Any, seed: int = 0, lime_samples: int = 200) -> Deal:
+def deal(f: Model, x: Any, reference: Any, seed: int = 0) -> Deal:
     """Evaluate all hybrids of a pair of (n,) points, and rank its differing features by each method.
 
     Values are rounded to float32 first, as a page gets them: so its areas are those of `lattice`.
@@ -75,28 +81,22 @@ def deal(f: Model, x: Any, reference: Any, seed: int = 0, lime_samples: int = 20
     full = Lattice.evaluate(f, x, reference, progress=False)
     values = np.asarray(full.values, dtype=np.float32).astype(np.float64)
     lattice = Lattice(values, tuple(range(full.d)), full.d)
-    options: dict[str, dict[str, Any]] = {"lime": {"samples": lime_samples, "seed": seed}}
+    options: dict[str, dict[str, Any]] = {"lime": {"samples": 200, "seed": seed}}
     orders: dict[str, dict[str, np.ndarray]] = {}
     for method in METHODS:
         scores = np.asarray(explain(method, f, x, reference, **options.get(method, {})))[list(full.players)]
         orders[method] = dict.fromkeys(LATTICE_MODES, np.asarray(order(scores)))
-    return Deal(lattice, orders | {"greedy": _greedy(lattice), "best": _best(lattice)})
 
-
-def _greedy(lattice: Lattice) -> dict[str, np.ndarray]:
-    """The myopic order for each test, found by look-up: at its corners the unit cube is the lattice."""
-
-    def corner(z: np.ndarray) -> np.ndarray:
-        return np.asarray(lattice.values)[z.astype(np.int64) @ 2 ** np.arange(lattice.d)]
+    def corner(z: np.ndarray) -> np.ndarray:  # at its corners the unit cube is the lattice
+        return values[z.astype(np.int64) @ 2 ** np.arange(lattice.d)]
 
     ends = np.zeros(lattice.d), np.ones(lattice.d)
-    return {mode: np.asarray(order(explain("greedy", corner, *ends, mode=mode))) for mode in LATTICE_MODES}
-
-
-def _best(lattice: Lattice) -> dict[str, np.ndarray]:
-    """The best cards for each test; `best_order` for deletion names the card that goes first, so the last one."""
-    result = {mode: np.asarray(lattice.best_order(mode)) for mode in LATTICE_MODES}
-    return result | {"deletion": result["deletion"][::-1]}
+    orders |= {"greedy": {}, "best": {}}
+    for mode in LATTICE_MODES:
+        orders["greedy"][mode] = np.asarray(order(explain("greedy", corner, *ends, mode=mode)))
+        orders["best"][mode] = np.asarray(lattice.best_order(mode))
+    orders["best"]["deletion"] = orders["best"]["deletion"][::-1]  # it names the card that goes first, so the last one
+    return Deal(lattice, orders)
 
 
 def board(
@@ -115,7 +115,7 @@ def family(
     title: str, about: str, make: Callable[[float], Example], knob: str, positions: Iterable[float], seed: int = 0
 ) -> Board:
     """A board whose slider leads from game to game: `make(position)` gives f, x, x′ and the names."""
-    places = tuple(float(position) for position in positions)
+    places = tuple(map(float, positions))
     games = [make(place) for place in places]
     deals = tuple(deal(game.f, game.x, game.reference, seed) for game in games)
     changes = tuple(f"{a:g} → {b:g}" for a, b in zip(games[0].x, games[0].reference, strict=True))
@@ -152,37 +152,25 @@ def as_dict(one: Board) -> dict[str, Any]:
     return texts | {"names": one.names, "changes": one.changes, "positions": positions, "deals": deals}
 
 
-class Figure:
-    """An interactive figure: an empty place on the page, its data, and the name of the still picture that it replaces.
+def _figure(kind: str, still: str, data: Mapping[str, Any]) -> HTML:
+    """An interactive figure: an empty place on the page, and the data for the script that draws a figure of this kind.
 
-    kind : "order" (cards) or "game" (sliders), which script draws it
-    still : label of the matplotlib figure for pages without scripts
+    still : label of the matplotlib figure for pages without scripts, which it replaces
     """
-
-    def __init__(self, kind: str, still: str, data: Mapping[str, Any]) -> None:
-        self.kind, self.still, self.data = kind, still, data
-
-    def __repr__(self) -> str:
-        """One line, for notebooks that show no HTML."""
-        return f"Figure({self.kind!r}, instead of {self.still!r})"
-
-    def _repr_html_(self) -> str:
-        text = json.dumps(self.data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
-        return (
-            f'<div class="play" data-play="{self.kind}" data-still="{self.still}"><p class="play-note">{NOTE}</p>'
-            f'<script type="application/json">{text}</script></div>'
-        )
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    return HTML(
+        f'<div class="play" data-play="{kind}" data-still="{still}"><p class="play-note">{NOTE}</p>'
+        f'<script type="application/json">{text}</script></div>'
+    )
 
 
-def cards(boards: Sequence[Board], still: str) -> Figure:
+def cards(boards: Sequence[Board], still: str) -> HTML:
     """The figure in which the reader orders cards."""
     buttons = METHODS | {"random": "random", "greedy": "greedy", "best": "best"}
-    return Figure("order", still, {"buttons": buttons, "boards": [as_dict(one) for one in boards]})
+    return _figure("order", still, {"buttons": buttons, "boards": [as_dict(one) for one in boards]})
 
 
-def sliders(
-    games: Mapping[str, Mapping[tuple[int, ...], float]], still: str, largest: float = 6.0, step: float = 0.25
-) -> Figure:
+def sliders(games: Mapping[str, Mapping[tuple[int, ...], float]], still: str) -> HTML:
     """The figure with a slider for each Δ_u of a three-feature game.
 
     games : title → {u: Δ_u}, features counted from 1 as in `examples.game`; each gets a button, the first is shown
@@ -193,6 +181,29 @@ def sliders(
         raise ValueError(f"a three-feature game needs sets among {subsets}; found {sorted(unknown)}. Leave them out.")
     rows = {title: [float(dividends.get(u, 0.0)) for u in subsets] for title, dividends in games.items()}
     sizes = [abs(delta) for row in rows.values() for delta in row]
-    if max(sizes) > largest or any(size % step for size in sizes):
-        raise ValueError(f"sliders need Δ_u between ±{largest:g} in steps of {step:g}; found {rows}. Change those.")
-    return Figure("game", still, {"subsets": subsets, "games": rows, "largest": largest, "step": step})
+    if max(sizes) > LARGEST or any(size % STEP for size in sizes):
+        raise ValueError(f"sliders need Δ_u between ±{LARGEST:g} in steps of {STEP:g}; found {rows}. Change those.")
+    return _figure("game", still, {"subsets": subsets, "games": rows, "largest": LARGEST, "step": STEP})
+
+
+def play_boards(boards: Sequence[Board]) -> Figure:
+    """Best order and Shapley's on every board, insertion beside deletion; of a family the game in the middle."""
+    figure, rows = panels_grid(len(boards), 2, 9.0, 2.6 * len(boards), sharey="row")
+    for panels, one in zip(rows, boards, strict=True):
+        middle = len(one.deals) // 2
+        game, place = one.deals[middle], f", {one.knob} = {one.positions[middle]:g}" if one.knob else ""
+        for panel, mode in zip(panels, MODES, strict=True):
+            for button, label in DRAWN.items():
+                cards = game.orders[button][mode]
+                curve = np.asarray(game.lattice.curve(cards[::-1] if mode == "deletion" else cards))
+                name = f"{label}, ABC {game.abc(button, mode):.4g}"
+                panel.plot(curve, **method_look(button), markersize=5, label=name, zorder=3)
+            straight_line(panel, curve)
+            panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+            panel.set_title(mode, loc="right", fontsize="small")
+            panel.legend(fontsize="x-small")
+        panels[0].set_title(f"{one.title}{place}", loc="left", fontsize="medium")
+        panels[0].set_ylabel(one.unit or "value")
+    for panel in rows[-1]:
+        panel.set_xlabel("features changed so far")
+    return figure

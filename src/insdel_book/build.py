@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import yaml
 
 from insdel.errors import RunError
 from insdel_book.cache import chapter_key, is_current, run_facts
-from insdel_book.chapters import Chapter, list_chapters, profile_values, toc_files
+from insdel_book.chapters import Chapter, list_chapters, profile_values, read_yaml, toc_files
 from insdel_book.jobs import Job, Log, run_jobs
-from insdel_book.pages.status import status_page
+from insdel_book.pages import status_page
 from insdel_book.run import refuse_warnings
 from insdel_book.space import check_room, only_one, scratch
 from insdel_book.twins import fill_address, last_commit, repository_address
 
 ELSEWHERE = re.compile(r"undefined label|unknown document|label '.*' not found")  # a reference without its target
-
 REASON = re.compile(r"(?:\w*Error: )?\[Errno \d+\][^\n]*|MemoryError[^\n]*")
 
 
@@ -32,20 +32,14 @@ class BuildError(RunError):
 
 
 def build_book(
-    root: Path,
-    profile: str = "quick",
-    chapters: Iterable[Chapter] | None = None,
-    jobs: int | None = None,
-    force: bool = False,
-    log: Log = print,
-) -> Path:
+    root: Path, profile: str = "quick", chapters: Iterable[Chapter] | None = None, jobs: int | None = None,
+    force: bool = False, log: Log = print,
+) -> Path:  # fmt: skip
     """Run the chapters, build the pages and return the path of `index.html`.
 
     The whole book goes to `build/book` once all of it has succeeded. With a choice of `chapters`, a draft of
     those alone goes to `build/draft`: references to chapters left out are then no error.
     """
-    import nbformat
-
     wanted = list(chapters) if chapters is not None else list_chapters(root)
     values = {chapter.name: profile_values(root, chapter, profile) for chapter in wanted}
     folder, strict = root / "build", chapters is None
@@ -68,11 +62,11 @@ def run_one(
     given : checked; they win over what the profile sets
     output : makes the folder that both go to, once there is something to put there
     """
-    values = profile_values(root, chapter, profile)
-    if "path" in given:  # a file of the user's is real data, whatever the profile would take
+    values = profile_values(root, chapter, profile) | dict(given)
+    if "path" in given and "source" not in given:  # a file of the user's is real data, whatever the profile would take
         values.pop("source", None)
     label = f"{profile}, changed" if given else profile
-    executed = run_chapters(root, [chapter], {chapter.name: values | dict(given)}, label, force=True, log=log)
+    executed = run_chapters(root, [chapter], {chapter.name: values}, label, force=True, log=log)
     with scratch(root / "build") as work:  # several may run at a time
         stage(root, executed, work / "stage")
         pages = typeset(work, strict=False, log=log)
@@ -84,14 +78,9 @@ def run_one(
 
 
 def run_chapters(
-    root: Path,
-    chapters: Iterable[Chapter],
-    values: Mapping[str, Mapping[str, Any]],
-    profile: str,
-    jobs: int | None = None,
-    force: bool = False,
-    log: Log = print,
-) -> dict[str, Path]:
+    root: Path, chapters: Iterable[Chapter], values: Mapping[str, Mapping[str, Any]], profile: str,
+    jobs: int | None = None, force: bool = False, log: Log = print,
+) -> dict[str, Path]:  # fmt: skip
     """Return the executed notebook of each chapter, from the cache where nothing has changed."""
     folder, paths, todo = root / "build" / "cache", {}, []
     folder.mkdir(parents=True, exist_ok=True)
@@ -111,8 +100,6 @@ def run_chapters(
 
 def stage(root: Path, executed: Mapping[str, Path], folder: Path) -> None:
     """Make a tree with the repository's layout that holds what the pages are built from, and nothing else."""
-    import nbformat
-
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(root / "book", folder / "book")
     (folder / "notebooks").mkdir()
@@ -122,24 +109,27 @@ def stage(root: Path, executed: Mapping[str, Path], folder: Path) -> None:
         facts[name] = notebook.metadata["insdel"]
         nbformat.write(notebook, folder / "notebooks" / f"{name}.ipynb")
     (folder / "book" / "status.md").write_text(status_page(facts), encoding="utf-8")
-    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    toc, config = (read_yaml(root / name) for name in ("_toc.yml", "_config.yml"))
     if "book/claims" in set(toc_files(toc)):
         from insdel_book.pages.derive import write_pages  # the checks need most of the package
 
         write_pages(root, folder, sorted(executed))
-    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
     for key, options in launch_options(address).items():
-        config[key] = {**config.get(key, {}), **options}
-    (folder / "_config.yml").write_text(yaml.safe_dump(config, allow_unicode=True), encoding="utf-8")
-    (folder / "_toc.yml").write_text(yaml.safe_dump(keep_files(toc, folder), sort_keys=False), encoding="utf-8")
+        config[key] = config.get(key, {}) | options
+    write_yaml(folder / "_config.yml", config)
+    write_yaml(folder / "_toc.yml", keep_files(toc, folder))
+
+
+def write_yaml(path: Path, what: Any) -> None:
+    """Write a file for Jupyter Book."""
+    path.write_text(yaml.safe_dump(what, allow_unicode=True), encoding="utf-8")
 
 
 def keep_files(toc: Any, folder: Path) -> Any:
     """Return the table of contents without the chapters that were not staged."""
-    for part in ("parts", "chapters", "sections"):
-        if part in toc:
-            children = [keep_files(child, folder) for child in toc[part]]
-            toc[part] = [child for child in children if any(any(folder.glob(f"{file}.*")) for file in toc_files(child))]
+    for part in {"parts", "chapters", "sections"} & set(toc):
+        children = [keep_files(child, folder) for child in toc[part]]
+        toc[part] = [child for child in children if any(any(folder.glob(f"{file}.*")) for file in toc_files(child))]
     return toc
 
 
@@ -147,23 +137,18 @@ def launch_options(address: str | None) -> dict[str, dict[str, Any]]:
     """Return the settings of the buttons that lead to GitHub, Binder and Colab; none without an address."""
     if not address:
         return {}
-    branch = os.environ.get("INSDEL_BRANCH", "main")
     return {
-        "repository": {"url": address, "branch": branch, "path_to_book": ""},
-        "launch_buttons": {
-            "notebook_interface": "jupyterlab",
-            "binderhub_url": "https://mybinder.org",
-            "colab_url": "https://colab.research.google.com",
-        },
+        "repository": {"url": address, "branch": os.environ.get("INSDEL_BRANCH", "main"), "path_to_book": ""},
+        "launch_buttons": {"notebook_interface": "jupyterlab", "binderhub_url": "https://mybinder.org",
+                           "colab_url": "https://colab.research.google.com"},
         "html": {"use_repository_button": True, "use_issues_button": True},
-    }
+    }  # fmt: skip
 
 
 def typeset(folder: Path, strict: bool, log: Log = print, builder: str = "html") -> Path:
-    """Run Jupyter Book on the staging tree `folder/stage` and return the folder of the pages.
+    """Run Jupyter Book, with a builder of Sphinx, on the staging tree `folder/stage`; return the folder of the pages.
 
     `strict` turns every warning into an error; otherwise warnings are shown, references that lead out of it counted.
-    `builder` is the name of a Sphinx builder.
     """
     source, work, output = folder / "stage", folder / "work", folder / "jupyter-book.log"
     shutil.rmtree(work, ignore_errors=True)
@@ -178,18 +163,21 @@ def typeset(folder: Path, strict: bool, log: Log = print, builder: str = "html")
     if done.returncode:
         first = list(dict.fromkeys(REASON.findall(done.stdout + remarks)))  # the system's own reason, if it gave one
         raise BuildError("\n".join([*first, *(problems or remarks.splitlines()[-20:]), f"(all of it: {output})"]))
-    unknown = [line for line in problems if ELSEWHERE.search(line)]
-    for line in problems:
-        if line not in unknown:
-            log(line)
-    if unknown:
-        log(f"{len(unknown)} references to chapters that are not part of this build are plain text in it")
+    known = [line for line in problems if not ELSEWHERE.search(line)]
+    for line in known:
+        log(line)
+    if len(problems) > len(known):
+        log(f"{len(problems) - len(known)} references to chapters that are not part of this build are plain text in it")
     return work / "_build" / builder
 
 
 def publish(pages: Path, target: Path) -> Path:
     """Put the new pages in place of the old ones by renaming: nobody ever sees a half-built book."""
-    drop_unused_mathjax(pages / "_static" / "mathjax")
+    mathjax = pages / "_static" / "mathjax"  # two thirds of it no page loads: other bundles, other outputs
+    for path in [*(p for p in mathjax.glob("*.js") if p.name != "tex-chtml.js"), mathjax / "output" / "svg.js"]:
+        path.unlink(missing_ok=True)
+    for name in ("adaptors", "output/svg"):
+        shutil.rmtree(mathjax / name, ignore_errors=True)
     old = target.with_name(target.name + ".old")
     shutil.rmtree(old, ignore_errors=True)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -198,13 +186,3 @@ def publish(pages: Path, target: Path) -> Path:
     shutil.move(pages, target)  # a rename, unless a reader's own folder lies on another disk
     shutil.rmtree(old, ignore_errors=True)
     return target
-
-
-def drop_unused_mathjax(folder: Path) -> None:
-    """Remove the parts of MathJax that no page loads, two thirds of it: other bundles, other outputs, Node's parts."""
-    for path in folder.glob("*.js"):
-        if path.name != "tex-chtml.js":  # what `mathjax_path` in _config.yml names
-            path.unlink()
-    for name in ("adaptors", "output/svg"):
-        shutil.rmtree(folder / name, ignore_errors=True)
-    (folder / "output" / "svg.js").unlink(missing_ok=True)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,7 @@ SRC = Path(__file__).resolve().parents[1]
 
 
 def folder_hash(folder: Path) -> str:
-    """Return a hash of the names and contents of all files under a folder; "none" if it does not exist."""
-    if not folder.is_dir():
-        return "none"
+    """Return a hash of the names and contents of all files under a folder."""
     return _hash(path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
 
 
@@ -37,7 +35,7 @@ def chapter_key(chapter: Chapter, values: Mapping[str, Any], root: Path) -> str:
     """Return the hash under which the executed chapter is kept; `code_hash` has the rest of what it depends on."""
     named = os.environ.get("INSDEL_DATA")
     common = [
-        folder_hash(Path(named)) if named else "none", *(str(entry["sha256"]) for entry in data.available()),
+        folder_hash(Path(named)) if named else "", *(str(entry["sha256"]) for entry in data.available()),
         folder_hash(root / "results"), platform.python_version(), platform.machine(),
         *sorted(f"{package.name} {package.version}" for package in distributions()),
     ]  # fmt: skip
@@ -46,25 +44,18 @@ def chapter_key(chapter: Chapter, values: Mapping[str, Any], root: Path) -> str:
 
 
 def code_hash(root: Path, modules: Iterable[str], since: float | None = None) -> str:
-    """Return a hash of the files of modules, those that the chapter's kernel had loaded in the end.
+    """Return a hash of the files of modules, of this package or `course/`, that a chapter's kernel had in the end.
 
     since : a time; the hash is empty, so that the chapter runs again, if a file was changed later
     """
-    files = list(_module_files(root, modules))
+    files = []
+    for stem in (base / name.replace(".", "/") for base in (SRC, root) for name in sorted(modules)):
+        files += [path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()]
+        if (stem / "__init__.py").is_file():  # data files stand beside it
+            files += sorted(path for path in stem.iterdir() if path.is_file() and path.suffix not in (".py", ".pyc"))
     if since is not None and any(path.stat().st_mtime > since for path in files):
         return ""
     return _hash(files)
-
-
-def _module_files(root: Path, modules: Iterable[str]) -> Iterator[Path]:
-    """The file of each module, of the package or of `course/`, and data files beside a package's `__init__`."""
-    for base in (SRC, root):
-        for stem in (base / name.replace(".", "/") for name in sorted(modules)):
-            if stem.with_suffix(".py").is_file():
-                yield stem.with_suffix(".py")
-            if (stem / "__init__.py").is_file():
-                yield stem / "__init__.py"
-                yield from sorted(p for p in stem.iterdir() if p.is_file() and p.suffix not in (".py", ".pyc"))
 
 
 def run_facts(path: Path) -> dict[str, Any] | None:

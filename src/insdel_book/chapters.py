@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from insdel.errors import UserError
+from insdel.errors import UserError, require_one_of
 from insdel_book.parameters import Parameter, cell_source, check_values, read_source
 
 RECORD = "application/vnd.insdel.record+json"
@@ -50,26 +50,29 @@ class Chapter:
 
 def by_label(root: Path) -> dict[str, tuple[str, str]]:
     """Label of every chapter → its name and its title, in the order of `_toc.yml`."""
-    headings = [(chapter.name, *chapter.heading) for chapter in list_chapters(root)]
-    return {label: (name, title) for name, label, title in headings}
+    return {chapter.heading[0]: (chapter.name, chapter.heading[1]) for chapter in list_chapters(root)}
 
 
 def toc_files(entry: Any) -> Iterator[str]:
     """Every file named in a table of contents (or a part of one), in reading order."""
     if isinstance(entry, Mapping):
-        if "file" in entry or "root" in entry:
-            yield entry.get("root") or entry["file"]
+        yield from (entry[key] for key in ("root", "file") if key in entry)
         for part in ("parts", "chapters", "sections"):
             for child in entry.get(part, []):
                 yield from toc_files(child)
 
 
-def list_chapters(root: Path) -> list[Chapter]:
-    """Return the chapters that `_toc.yml` names, in reading order."""
+def read_yaml(path: Path) -> Any:
+    """What a YAML file holds."""
     import yaml  # `insdel report` does without it
 
-    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
-    names = [Path(file).name.split(".")[0] for file in toc_files(toc) if file.startswith("notebooks/")]
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def list_chapters(root: Path) -> list[Chapter]:
+    """Return the chapters that `_toc.yml` names, in reading order."""
+    files = toc_files(read_yaml(root / "_toc.yml"))
+    names = [Path(file).stem for file in files if file.startswith("notebooks/")]
     chapters = [Chapter(name, root / "notebooks" / f"{name}.md") for name in names]
     missing = [chapter.source.name for chapter in chapters if not chapter.source.is_file()]
     if missing:
@@ -86,11 +89,9 @@ def find_chapter(chapters: Iterable[Chapter], text: str) -> Chapter:
     if wanted.isdigit():
         result = [name for name in by_name if name.split("_")[0].lstrip("0") == wanted.lstrip("0")]
     else:
-        titles = {name: name.partition("_")[2] for name in by_name}
-        result = [name for name, title in titles.items() if title == wanted]
-        result = result or [name for name in by_name if wanted in name]
-        close = difflib.get_close_matches(wanted, titles.values(), n=1)
-        result = result or [name for name, title in titles.items() if title in close]
+        titles = {name.partition("_")[2]: name for name in by_name}
+        result = [titles[wanted]] if wanted in titles else [name for name in by_name if wanted in name]
+        result = result or [titles[title] for title in difflib.get_close_matches(wanted, titles, n=1)]
     if len(result) == 1:
         return by_name[result[0]]
     problem = f"{text!r} may mean {' or '.join(result)}" if result else f"there is no chapter {text!r}"
@@ -99,11 +100,8 @@ def find_chapter(chapters: Iterable[Chapter], text: str) -> Chapter:
 
 def profile_values(root: Path, chapter: Chapter, profile: str) -> dict[str, Any]:
     """Return what a profile sets differently from the chapter's own parameter cell, checked."""
-    if profile not in PROFILES:
-        raise UserError(f"there is no profile {profile!r}. The profiles are: {', '.join(PROFILES)}.")
-    import yaml
-
-    profiles = yaml.safe_load((root / "notebooks" / "profiles.yml").read_text(encoding="utf-8")) or {}
+    require_one_of("profile", profile, PROFILES)
+    profiles = read_yaml(root / "notebooks" / "profiles.yml") or {}
     values = (profiles.get(chapter.name) or {}).get(profile) or {}
     try:
         return check_values(chapter.parameters(), values)
@@ -130,3 +128,24 @@ def glue_numbers(prefix: str, **numbers: Any) -> None:
 
     for name, value in numbers.items():
         glue(f"{prefix}-{name.replace('_', '-')}", value.item() if hasattr(value, "item") else value, display=False)
+
+
+def run_cells(root: Path, chapter: Chapter, values: Mapping[str, Any], profile: str = "smoke") -> dict[str, Any]:
+    """What the chapter's cells leave behind, run in this process: no kernel, no page, seconds."""
+    import matplotlib.pyplot as plt
+    import pandas as pd
+
+    parameters = chapter.parameters()
+    names = {name: parameter.default for name, parameter in parameters.items()}
+    names |= profile_values(root, chapter, profile) | check_values(parameters, values)
+    code = [cell for cell in chapter.read().cells if cell.cell_type == "code"]
+    names["__name__"] = "chapter"
+    with plt.rc_context(), pd.option_context("display.max_colwidth", 50):  # what it sets is its own
+        for cell in code[2:]:  # after those that install and set
+            try:
+                exec(compile(cell.source, chapter.source.name, "exec"), names)
+            except Exception as error:
+                error.add_note(f"in this cell of {chapter.name}:\n{cell.source}")
+                raise
+    plt.close("all")
+    return names

@@ -9,25 +9,44 @@ import contextlib
 import io
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
+import insdel
+from insdel import evaluate, policies
+from insdel.cluster import packed, unpacked
+from insdel.comparison import PAPER_METHODS
 from insdel.errors import UserError
 from insdel_book.cache import SRC
-from insdel_book.chapters import find_chapter, list_chapters
-from insdel_book.clone import clone
-from insdel_book.device_checks import Absent, Check, checks
-from insdel_book.inline import run_cells
-from insdel_paper import provenance
-from insdel_paper.networks import read_clock
+from insdel_book.chapters import find_chapter, list_chapters, run_cells
+from insdel_book.course import clone
+from insdel_paper import networks, provenance
+from insdel_paper.networks import Hyper, Recipe, read_clock, stacked
+from insdel_paper.studies import images
 
 CHAPTER = "spend"
+FEATURES, PAIRS, BINARY = 12, 16, [10, 11]
+RECIPE = Recipe(epochs=3, batch=64)
+ROUNDING, SAMPLING, TRAINING = 1e-4, 1e-3, 1e-2  # largest differences that are allowed, as shares of the numbers
 VERDICTS = ("ok", "DIFFERS", "FAILED", "skipped")
 HEAD = f"{'':<8}{'':<34}{'apart':>9}{'allowed':>9}{'again':>9}{'CPU s':>9}{'device s':>9}{'ratio':>8}"
 LEGEND = "apart, allowed: difference between the devices, share of the largest number; again: two calls on the device"
+
+
+class Absent(Exception):
+    """Something that a check needs is not here; the text says what."""
+
+
+class DeviceCheck(NamedTuple):
+    """Numbers to compute on both devices, and the largest difference that is allowed, as a share of the largest."""
+
+    what: str
+    work: Callable[[torch.device], Any]
+    allowed: float = ROUNDING
 
 
 def report(device: str, log: Callable[[str], None]) -> bool:
@@ -40,10 +59,10 @@ def report(device: str, log: Callable[[str], None]) -> bool:
         raise UserError("there is no GPU that torch can use here; insdel device --device cpu shows the report's form.")
     log("\n".join([f"insdel device report: {place.type} against the processor", *facts(place), "", HEAD]))
     verdicts = []
-    for name, run in [*((check.what, lambda c=check: compare(c, place)) for check in checks()),
-                      (f"chapter {CHAPTER}, smoke profile", lambda: run_chapter(place))]:  # fmt: skip
+    runs: Any = [(one.what, partial(compare, one)) for one in checks()]
+    for name, run in [*runs, (f"chapter {CHAPTER}, smoke profile", run_chapter)]:
         try:
-            verdict, text = run()
+            verdict, text = run(place)
         except Absent as reason:
             verdict, text = "skipped", str(reason)
         except Exception as error:
@@ -68,29 +87,25 @@ def facts(device: torch.device) -> Iterator[str]:
     yield f"deterministic algorithms: {state[torch.are_deterministic_algorithms_enabled()]}"
 
 
-def compare(check: Check, device: torch.device) -> tuple[str, str]:
+def compare(check: DeviceCheck, device: torch.device) -> tuple[str, str]:
     """Do a check on both devices, twice each; only the second time is timed, as the first loads code."""
+
+    def work(place: torch.device) -> np.ndarray:
+        return np.asarray(torch.as_tensor(check.work(place)).cpu(), dtype=float)
+
+    def apart(a: np.ndarray, b: np.ndarray) -> float:  # largest difference, as a share of the largest number
+        return float(np.abs(a - b).max() / (np.abs(a).max() or 1.0))
+
     first, second, seconds = [], [], []
     for place in (torch.device("cpu"), device):
-        first.append(numbers(check.work(place)))
+        first.append(work(place))
         start = read_clock()
-        values = check.work(place)
+        second.append(work(place))
         seconds.append(read_clock() - start)
-        second.append(numbers(values))
-    apart, again = distance(*second), distance(second[1], first[1])
-    text = f"{apart:>9.1e}{check.allowed:>9.0e}{again:>9.1e}{seconds[0]:>9.3f}{seconds[1]:>9.3f}"
+    far, again = apart(*second), apart(second[1], first[1])
+    text = f"{far:>9.1e}{check.allowed:>9.0e}{again:>9.1e}{seconds[0]:>9.3f}{seconds[1]:>9.3f}"
     text += f"{seconds[0] / seconds[1]:>8.1f}" if seconds[1] else ""
-    return "ok" if apart <= check.allowed else "DIFFERS", text
-
-
-def numbers(values: Any) -> np.ndarray:
-    """Whatever a check returned, as an array on the processor."""
-    return np.asarray(values.cpu() if isinstance(values, torch.Tensor) else values, dtype=float)
-
-
-def distance(a: np.ndarray, b: np.ndarray) -> float:
-    """Largest difference, as a share of the largest number."""
-    return float(np.abs(a - b).max(initial=0.0)) / (float(np.abs(a).max(initial=0.0)) or 1.0)
+    return "ok" if far <= check.allowed else "DIFFERS", text
 
 
 def describe(error: Exception) -> str:
@@ -108,8 +123,114 @@ def run_chapter(device: torch.device) -> tuple[str, str]:
     except UserError:
         raise Absent("there is no clone here; run it in one") from None
     wanted = {"device": device.type, "evidence": "live"}
-    values = {name: value for name, value in wanted.items() if name in chapter.parameters()}
     start = read_clock()
     with contextlib.redirect_stdout(io.StringIO()):
-        run_cells(root, chapter, values)
+        run_cells(root, chapter, {name: value for name, value in wanted.items() if name in chapter.parameters()})
     return "ok", f"all cells, {read_clock() - start:.1f} s"
+
+
+def checks() -> list[DeviceCheck]:
+    """Small calls of everything that runs on a GPU, from small to large."""
+    methods = [*PAPER_METHODS, "best"]
+    sampled = ("lime", "lime_tabular", "gradient_shap")
+    options: dict[str, dict[str, Any]] = {
+        "lime_tabular": {"background": pairs()[1], "samples": 200}, "ig_jump": {"binary": BINARY},
+        "ig_interpolated": {"binary": BINARY}, "input_x_gradient": {"binary": BINARY},
+        "gradient_shap": {"deviation": 0.1, "samples": 20}, "integrated_gradients": {"steps": 64},
+    }  # fmt: skip
+    along = np.tile(np.arange(FEATURES), (PAIRS, 1))  # the order of the features' numbers
+
+    def attribute(name: str, device: torch.device) -> Any:
+        return insdel.explain(name, network(device), *on(device), **options.get(name, {}))
+
+    return [
+        DeviceCheck("predictions", lambda device: evaluate.predict(network(device), on(device)[0])),
+        DeviceCheck("2^16 predictions, events' network", speed),
+        DeviceCheck("curves", lambda device: insdel.curve(network(device), *on(device), along)),
+        DeviceCheck("lattice of one pair", lattice),
+        *(DeviceCheck(f"explain: {name}", partial(attribute, name), SAMPLING if name in sampled else ROUNDING)
+          for name in insdel.METHODS),
+        DeviceCheck("compare", lambda device: insdel.compare(
+            network(device), *on(device), methods, progress=False).table["abc"].to_numpy(), SAMPLING),
+        DeviceCheck("counterfactual policy", lambda device: policies.counterfactual(
+            network(device), on(device)[0], at_least=2).reference_index, 0.0),
+        DeviceCheck("network packed for a cluster", lambda device: evaluate.predict(
+            unpacked(packed(network(device))), pairs()[0])),
+        DeviceCheck("training without dropout", partial(training, 0.0), TRAINING),
+        DeviceCheck("training with dropout: it runs", partial(training, 0.1), 0.0),
+        DeviceCheck("replicates trained together", replicates, TRAINING),
+        DeviceCheck("random numbers of the caller", random_numbers, 0.0),
+        DeviceCheck("picture: probabilities", partial(picture, "probabilities"), TRAINING),
+        DeviceCheck("picture: layer map", partial(picture, "map"), TRAINING),
+    ]  # fmt: skip
+
+
+def pairs() -> tuple[np.ndarray, np.ndarray]:
+    """Points and references, (pairs, features) each; the last two features are 0 or 1."""
+    x, reference = np.random.default_rng(0).normal(size=(2, PAIRS, FEATURES)).astype(np.float32)
+    for points in (x, reference):
+        points[:, BINARY] = points[:, BINARY] > 0
+    return x, reference
+
+
+def on(device: torch.device) -> list[torch.Tensor]:
+    """The pairs as tensors of a device."""
+    return [torch.from_numpy(points).to(device) for points in pairs()]
+
+
+def network(device: torch.device, features: int = FEATURES, neurons: tuple[int, ...] = (64, 48)) -> networks.MLP:
+    """A network with first weights, the same on every device."""
+    with networks.training.seeded(0):
+        return networks.MLP(features, neurons, 0.1).eval().requires_grad_(False).to(device)
+
+
+def speed(device: torch.device) -> Any:
+    """Predictions of 2¹⁶ points by a network of the paper's size for events: what a lattice of 16 features takes."""
+    z = np.random.default_rng(2).normal(size=(2**16, 16)).astype(np.float32)
+    return evaluate.predict(network(device, 16, networks.PAPER["cern"].neurons), torch.from_numpy(z).to(device))
+
+
+def lattice(device: torch.device) -> Any:
+    """Shapley values and the expected curve of one pair."""
+    one = insdel.Lattice.evaluate(network(device), *(points[0] for points in on(device)))
+    return torch.cat([one.shapley(), one.expected_curve()])
+
+
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    """Rows to learn from, (400, features), and their targets."""
+    x = np.random.default_rng(1).normal(size=(400, FEATURES)).astype(np.float32)
+    return x, x[:, 0] * x[:, 1] + x[:, 2]
+
+
+def training(dropout: float, device: torch.device) -> Any:
+    """Predictions of a network that was fitted for three epochs."""
+    x, y = rows()
+    model = networks.fit(x, y, Hyper((16, 8), dropout, 5e-3), RECIPE, device=device, progress=False)
+    return evaluate.predict(model, x) if not dropout else np.zeros(1)  # dropout draws other units on each device
+
+
+def replicates(device: torch.device) -> Any:
+    """Predictions of two networks that were fitted together."""
+    x, y = rows()
+    return stacked.fit(x, y, Hyper((16, 8), 0.1, 5e-3), RECIPE, seeds=(0, 1), device=device).predict(x)
+
+
+def random_numbers(device: torch.device) -> Any:
+    """1 if a training changes the random numbers of its caller, else 0."""
+    state = torch.cuda.get_rng_state if device.type == "cuda" else torch.get_rng_state
+    before = state()
+    training(0.1, device)
+    return [float(not torch.equal(before, state()))]
+
+
+def picture(part: str, device: torch.device) -> Any:
+    """Probabilities of a photo's first classes, or the paper's saliency map of it, small."""
+    try:
+        classifier = images.load("lite0", device)
+        image = images.open_photo("cat").square(classifier.preprocessing).to(device)
+    except OSError as error:
+        raise Absent(str(error)) from None
+    if part == "probabilities":
+        with torch.no_grad():
+            return classifier(image[None])[0]
+    return images.saliency_map("layer", classifier, 285, image, images.Settings(baselines=1, steps=2)).scores

@@ -1,16 +1,15 @@
 """The process in which a benchmark's entry runs: it gets d, a budget and a seed, and asks for values over a pipe.
 
-Lines of JSON: {"masks": […]} asks for values, {"result": […]} ends a game, {"error": "…"} says what went wrong. The
-games are in another process. Opening their file and starting programs are refused here: a guard against mistakes and
-curiosity, no prison.
+{"masks": …} asks for values, {"result": …} ends a game, {"error": "…"} says what went wrong. The games are in another
+process. Opening their file and starting programs are refused here: a guard against mistakes and curiosity, no prison.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import runpy
 import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -38,23 +37,17 @@ def _find(text: str) -> Any:
     return found[name]
 
 
-def main(text: str) -> None:
-    """Load an entry and answer games until the input ends."""
-    pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
+def main(pipe: Connection, text: str) -> None:
+    """Load an entry and answer games until somebody ends this process."""
     os.dup2(2, 1)  # what the entry prints goes to the error stream
-
-    def send(message: dict[str, Any]) -> None:
-        pipe.write(json.dumps(message) + "\n")
-        pipe.flush()
-
     try:
         import numpy as np
 
         sys.addaudithook(_refuse)
         method = _find(text)
-        send({"ready": True})
-        for line in sys.stdin:
-            task = json.loads(line)
+        pipe.send({"ready": True})
+        while True:
+            task = pipe.recv()
             bits = 1 << np.arange(task["d"])
 
             def f(masks: Any, d: int = task["d"], bits: Any = bits) -> Any:
@@ -62,15 +55,10 @@ def main(text: str) -> None:
                 rows = np.asarray(masks, dtype=bool)
                 if rows.shape[-1:] != (d,) or rows.ndim > 2:
                     raise ValueError(f"masks need shape (m, {d}) or ({d},); found {rows.shape}")
-                send({"masks": (rows.reshape(-1, d) @ bits).tolist()})
-                values = np.array(json.loads(sys.stdin.readline())["values"])
+                pipe.send({"masks": rows.reshape(-1, d) @ bits})
+                values = pipe.recv()
                 return values[0] if rows.ndim == 1 else values
 
-            result = np.asarray(method(f, task["d"], task["budget"], task["seed"]), dtype=float)
-            send({"result": result.ravel().tolist()})
+            pipe.send({"result": np.ravel(np.asarray(method(f, task["d"], task["budget"], task["seed"]), dtype=float))})
     except BaseException as error:
-        send({"error": f"{type(error).__name__}: {error}"})
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+        pipe.send({"error": f"{type(error).__name__}: {error}"})

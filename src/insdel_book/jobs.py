@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,10 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import psutil
 from tqdm import tqdm
 
-from insdel_book.cache import SRC, run_facts
+from insdel.store import replace
+from insdel_book.cache import run_facts
 from insdel_book.chapters import Chapter
 from insdel_book.run import execute
 
@@ -29,16 +30,13 @@ STATE = "{elapsed} so far, about {remaining} left{postfix}"
 
 @dataclass(eq=False)
 class Job:
-    """One chapter to run, where its executed notebook goes, and how far it is.
-
-    last : when its code cells began in the last run with this profile, and its whole time, in seconds
-    """
+    """One chapter to run, where its executed notebook goes, and how far it is."""
 
     chapter: Chapter
     values: Mapping[str, Any]
     profile: str
     path: Path
-    last: Sequence[float] = (10.0,)
+    last: Sequence[float] = (10.0,)  # when its code cells began in the last run, and its whole time, in seconds
     cell: int = 0
     cells: int = 0
 
@@ -51,19 +49,14 @@ class Job:
         """How far it is, in seconds of the last run."""
         return self.last[self.cell - 1] if 0 < self.cell < len(self.last) else 0.0
 
-    def run(self) -> float:
+    def run(self, threads: int) -> float:
         """Run the chapter, write the executed notebook and return the seconds it took."""
-        import nbformat
-
-        notebook = execute(self.chapter, self.values, self.profile, self.on_cell_start)
-        part = self.path.with_suffix(f".{os.getpid()}.part")
+        notebook = execute(self.chapter, self.values, self.profile, self.on_cell_start, threads)
         try:
-            nbformat.write(notebook, part)
-            part.replace(self.path)  # a half-written notebook must never pass for a cached one
+            replace(self.path, nbformat.writes(notebook))  # a half-written notebook must never pass for a cached one
         except OSError as error:
-            raise OSError(f"{self.chapter.name} ran, but cannot be kept: {error.strerror} ({part.parent}).") from None
-        finally:
-            part.unlink(missing_ok=True)
+            kept = f"cannot be kept: {error.strerror} ({self.path.parent})"
+            raise OSError(f"{self.chapter.name} ran, but {kept}.") from None
         return float(notebook.metadata["insdel"]["seconds"])
 
 
@@ -84,54 +77,26 @@ def run_jobs(jobs: list[Job], at_once: int | None, log: Log) -> None:
     count, started = max(1, min(at_once or cores, len(jobs))), time.monotonic()
     for job in jobs:
         job.last = last_times(job.path.parent, job.chapter.name, job.profile)
-    with kernel_environment(max(1, cores // count)), interrupt_flag() as interrupted, stopped_kernels(count) as pool:
-        total, shown, running = sum(job.last[-1] for job in jobs), started, {pool.submit(job.run): job for job in jobs}
+    with interrupt_flag() as interrupted, stopped_kernels(count) as pool:
+        total, shown = sum(job.last[-1] for job in jobs), started
+        running = {pool.submit(job.run, max(1, cores // count)): job for job in jobs}
         with tqdm(total=total, disable=None, bar_format=f"{{l_bar}}{{bar}}| {STATE}") as bar:
             while running:
                 for future in wait(running, TICK, FIRST_COMPLETED).done:
                     job, seconds = running.pop(future), future.result()
                     bar.clear()
                     log(f"{job.chapter.name}: {seconds:.1f} s ({len(jobs) - len(running)} of {len(jobs)})")
-                left = sum(job.last[-1] - job.reached for job in running.values())
-                bar.n, text = total - left, describe(running.values())
-                bar.set_postfix_str(text)
+                bar.n = total - sum(job.last[-1] - job.reached for job in running.values())
+                places = "; ".join(f"{j.chapter.name}: cell {j.cell} of {j.cells}" for j in running.values() if j.cells)
+                bar.set_postfix_str(places)
                 if running and bar.disable and time.monotonic() - shown > EVERY:
                     shown = time.monotonic()
                     line = "{percentage:3.0f} %, " + STATE
-                    log(tqdm.format_meter(bar.n, total, shown - started, postfix=text, bar_format=line))
+                    log(tqdm.format_meter(bar.n, total, shown - started, postfix=places, bar_format=line))
                 if interrupted.is_set():
                     raise KeyboardInterrupt
     if len(jobs) > 1:
         log(f"{len(jobs)} chapters in {time.monotonic() - started:.1f} s, {count} at a time")
-
-
-def describe(jobs: Any) -> str:
-    """Which cell of how many each chapter is at."""
-    return "; ".join(f"{job.chapter.name}: cell {job.cell} of {job.cells}" for job in jobs if job.cells)
-
-
-@contextmanager
-def kernel_environment(threads: int) -> Iterator[None]:
-    """Set this process up for kernels: this package, so many threads each, nobody's personal settings."""
-    before = dict(os.environ)
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-    with tempfile.TemporaryDirectory() as settings:
-        os.environ.update(
-            dict.fromkeys(names, str(threads)),
-            PYTHONPATH=os.pathsep.join(filter(None, [str(SRC), os.environ.get("PYTHONPATH", "")])),
-            PYTHONHASHSEED="0",
-            PYDEVD_DISABLE_FILE_VALIDATION="1",
-            IPYTHONDIR=settings,  # an empty folder: no one's start-up files
-            MPLBACKEND="module://matplotlib_inline.backend_inline",
-            OMP_WAIT_POLICY="PASSIVE",  # kernels share the cores: a thread that waits must not spin
-            TQDM_DISABLE="1",  # a progress bar has no place on a page
-            PYTHONWARNINGS="ignore:IProgress not found",  # nor has the remark that there is no widget for it
-        )
-        try:
-            yield
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ Where the comment is too long for its line, it stands above, on lines of its own
 
 What a parameter may be follows the last semicolon of its comment, in words that a person reads and `parse`
 understands: `2 to 5`, `at least 1`, `one of a, b`, `some of a, b`, `each at least 0`, `None or a file` …
-(all of them: `insdel_book.ranges`).
+(all of them: notebooks/README.md).
 """
 
 from __future__ import annotations
@@ -12,17 +12,24 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+import socket
 import tokenize
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from insdel.errors import UserError
-from insdel_book.ranges import Mismatch, Range, parse
+from insdel_book.ranges import forms, parse, reason
 
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n:tags: \[parameters\]\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LIKE = {"Bangalore.csv": "bangalore", "dielectron.csv": "cern"}
+ANSWER = 1.0  # seconds that a scheduler has to answer
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class Parameter:
         return self.comment.rpartition(";")[2].strip()
 
     @cached_property
-    def range(self) -> Range:
+    def range(self) -> TypeAdapter[Any]:
         """What it may be, ready to check a value."""
         return parse(self.may_be)
 
@@ -54,12 +61,11 @@ class Parameter:
         if type(value) is type(self.default) and value == self.default:
             return value
         try:
-            return self.range.fit(value)
-        except Mismatch as problem:
-            reason = f" ({problem})" if str(problem) else ""
-            raise UserError(
-                f"parameter {self.name!r} ({self.meaning}) may be {self.may_be}; found {value!r}{reason}."
-            ) from None
+            return self.range.validate_python(value)
+        except ValidationError as refusal:
+            why = f" ({reason(refusal)})" if reason(refusal) else ""
+            may_be = f"parameter {self.name!r} ({self.meaning}) may be {self.may_be}"
+            raise UserError(f"{may_be}; found {value!r}{why}.") from None
 
     def __str__(self) -> str:
         return f"{self.name} = {self.default!r}  # {self.comment}"
@@ -74,39 +80,26 @@ def cell_source(text: str) -> str:
 def read_source(source: str) -> dict[str, Parameter]:
     """Return the parameters by name, from the source of a parameter cell."""
     tokens = tokenize.generate_tokens(StringIO(source).readline)
-    comments = {token.start: token.string.lstrip("# ") for token in tokens if token.string[:1] == "#"}
-    parameters = [_parameter(node, _comment(node, comments)) for node in ast.parse(source).body]
-    return {parameter.name: parameter for parameter in parameters}
-
-
-def _comment(node: ast.stmt, comments: Mapping[tuple[int, int], str]) -> str:
-    """What stands behind a statement, or on lines of its own right above it; comments by line and column."""
-    behind = [text for (line, _), text in comments.items() if line == node.end_lineno]
-    if behind:
-        return behind[0]
-    above: list[str] = []
-    while (line := node.lineno - 1 - len(above), 0) in comments:
-        above.insert(0, comments[line, 0])
-    return " ".join(above)
-
-
-def _parameter(node: ast.stmt, comment: str) -> Parameter:
-    """Turn one statement of the parameter cell into a Parameter."""
-    try:
-        if not isinstance(node, ast.Assign):
-            raise ValueError("not an assignment")
-        (target,) = node.targets
-        if not isinstance(target, ast.Name):
-            raise ValueError("not a plain name")
-        lines = slice(node.lineno - 1, node.end_lineno)
-        parameter = Parameter(target.id, ast.literal_eval(node.value), comment, lines)
-        parse(parameter.may_be)
-        return parameter
-    except ValueError as error:
-        raise UserError(
-            "a parameter cell needs lines of the form `name = literal  # meaning; what it may be`; found "
-            f"`{ast.unparse(node)}` ({error})."
-        ) from error
+    comments = {token.start[0]: token for token in tokens if token.type == tokenize.COMMENT}
+    parameters = {}
+    for node in ast.parse(source).body:
+        first = node.lineno  # of the comment: behind the statement, or on lines of its own right above it
+        while first - 1 in comments and not comments[first - 1].start[1] and node.end_lineno not in comments:
+            first -= 1
+        shown = [node.end_lineno] if first == node.lineno else range(first, node.lineno)
+        comment = " ".join(comments[line].string.lstrip("# ") for line in shown if line in comments)
+        try:
+            match node:
+                case ast.Assign([ast.Name(name)], value):
+                    lines = slice(node.lineno - 1, node.end_lineno)
+                    parameters[name] = Parameter(name, ast.literal_eval(value), comment, lines)
+                case _:
+                    raise ValueError("not a plain name and its value")
+            forms(parameters[name].may_be)
+        except ValueError as error:
+            needed = "a parameter cell needs lines of the form `name = literal  # meaning; what it may be`"
+            raise UserError(f"{needed}; found `{ast.unparse(node)}` ({error}).") from error
+    return parameters
 
 
 def check_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,6 +113,66 @@ def check_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any])
     return {name: parameters[name].fit(value) for name, value in values.items()}
 
 
+def inspect_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
+    """Refuse tables, models, photos and addresses that cannot be used, before a kernel starts, which takes seconds.
+
+    values : checked already by `check_values`; only what the user set
+    """
+    for name, value in values.items():
+        like = re.search(r"a file like (\S+)", parameters[name].may_be)
+        if value is not None and like:
+            from insdel_paper.data import DataError, files
+
+            try:
+                files.MODULES[LIKE[like[1]]].read(files.given(LIKE[like[1]], value))
+            except (DataError, FileNotFoundError) as error:
+                raise UserError(f"parameter {name!r}: {error}") from None
+    if values.get("csv") is not None:
+        from insdel.own import table
+
+        options = {name: values[name] for name in ("drop", "keep", "task", "positive") if name in values}
+        table.read(values["csv"], values.get("target"), **options)
+    elif values.get("target") is not None:
+        raise UserError("target needs csv, the table that has this column. Add -p csv FILE.")
+    if str(values.get("model", "")).endswith(".safetensors"):
+        check_header(Path(values["model"]))
+    if values.get("scheduler"):
+        reach(values["scheduler"])
+    if "network" in parameters and values.get("label") is not None:
+        from insdel_paper.studies.images import find_class
+
+        find_class(values["label"])
+    if values.get("device") == "cuda":
+        from insdel.own.devices import pick_device
+
+        pick_device("cuda")
+    if Path(str(values.get("photo", ""))).is_file():
+        from insdel_paper.studies.images import open_photo
+
+        open_photo(values["photo"])
+
+
+def check_header(path: Path) -> None:
+    """Refuse a file that is no safetensors: its first eight bytes say how long its header is."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        header = int.from_bytes(file.read(8), "little")
+    if size < 8 or header > size - 8:
+        raise UserError(
+            f"{path.name} must be a safetensors file; it has {size} bytes but announces a header of {header}. "
+            "Is it complete?"
+        )
+
+
+def reach(address: str) -> None:
+    """Refuse a scheduler that does not answer."""
+    host, _, port = address.partition("://")[2].rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), ANSWER).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise UserError(f"parameter 'scheduler': no scheduler answers at {address} ({error}). Is it running?") from None
+
+
 def check_parameters() -> None:
     """Check the parameters of the running notebook, however they were set: by hand, by papermill, by `insdel run`.
 
@@ -127,17 +180,11 @@ def check_parameters() -> None:
     """
     from IPython import get_ipython
 
-    shell = get_ipython()
-    if shell is None:
+    names = getattr(get_ipython(), "user_ns", {})
+    for source in names.get("In", []):
+        with suppress(ValueError, SyntaxError, tokenize.TokenError):  # those of other cells
+            if parameters := read_source(source):
+                break
+    else:
         return
-    names = shell.user_ns
-    parameters = next(filter(None, map(_try_source, names.get("In", []))), {})
     check_values(parameters, {name: names[name] for name in parameters if name in names})
-
-
-def _try_source(source: str) -> dict[str, Parameter]:
-    """The parameters of a cell, none if it is not a parameter cell."""
-    try:
-        return read_source(source)
-    except (ValueError, SyntaxError, tokenize.TokenError):
-        return {}

@@ -1,99 +1,39 @@
 """What a parameter may be, in words that a person reads and `parse` turns into a pydantic type.
 
-====================================  ====================================================================
-`None`, `[]`                          nothing; an empty list
-`2 to 5`, `at least 1`                whole numbers; with a point in the limits (`0.0 to 1.0`) any numbers
-`above 0.0`, `between 0.0 and 1.0`    numbers without the limits themselves
-`one of a, b`, `some of a, b`         a word; a list of words, each once (`the methods`: all of `NAMES`)
-`each at least 0`                     a list, not empty, whose items are so
-`any text`, `a column`, `a class`     text, which stays text
-`columns`                             a list of texts
-`true or false`
-`a file`, `a new file`                a path; in a folder that exists
-`a file like Bangalore.csv`           a path of a table with these columns
-`an address`, `PACKAGE:NAME`          `tcp://host:port`; text of this form, capitals stand for any word
-====================================  ====================================================================
-
-` or ` joins several; what stands in parentheses is for people.
+`FORMS` has them all, and notebooks/README.md says what they mean. ` or ` joins several; parentheses are for people.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, Literal, Union
 
-from annotated_types import Ge, Gt, Le, Lt, MinLen
-from pydantic import AfterValidator, AllowInfNan, BeforeValidator, Field, Strict, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StrictStr, TypeAdapter, ValidationError
 
 LARGEST = 2**62  # of whole numbers, so that seeds with something added still fit into 64 bits
-Samples = Callable[[], list[Any]]
 
 
-def _methods() -> tuple[str, ...]:
-    from insdel import METHODS
-    from insdel.stats import REFERENCES
+def names(text: str) -> tuple[str, ...]:
+    """The words of `a, b, c`, or those that `the methods` stands for: importing those who own them takes seconds."""
+    if text == "the methods":
+        from insdel import METHODS
+        from insdel.stats import REFERENCES
 
-    return (*METHODS, *REFERENCES)
+        return (*METHODS, *REFERENCES)
+    if text == "the recipes":
+        from insdel_paper.networks.search import recipe_variants
+        from insdel_paper.networks.training import RECIPES
 
+        return tuple(dict.fromkeys(recipe for name in RECIPES for recipe in recipe_variants(name)))
+    if text == "the exercises":
+        from insdel_book.course import load_course
 
-def _recipes() -> tuple[str, ...]:
-    from insdel.own.mlp import RECIPES
-    from insdel_paper.networks.search import recipe_variants
-
-    return tuple(dict.fromkeys(recipe for name in RECIPES for recipe in recipe_variants(name)))
-
-
-def _exercises() -> tuple[str, ...]:
-    from insdel_book.course import load_course
-
-    return tuple(load_course("exercises").EXERCISES)
-
-
-# looked up when a value is checked: importing those who own the names takes seconds
-NAMES: dict[str, Callable[[], tuple[str, ...]]] = {"methods": _methods, "recipes": _recipes, "exercises": _exercises}
-
-
-class Mismatch(ValueError):
-    """A value lies outside a range; the text is a reason that the range itself does not give."""
-
-
-@dataclass(frozen=True)
-class Range:
-    """What a parameter may be.
-
-    kind : a type, as pydantic takes it
-    samples : makes values for a test, the ends and an odd one; of texts and files none can be made up
-    like : file name of the known table whose columns a file must have
-    """
-
-    kind: Any
-    samples: Samples = list
-    like: str = ""
-
-    def fit(self, value: Any) -> Any:
-        """Return the value in the type that is needed (text comes from a command line), or raise Mismatch."""
-        try:
-            return TypeAdapter(self.kind).validate_python(value)
-        except ValidationError as error:
-            raise Mismatch(max(map(_reason, error.errors()), key=len)) from None
-
-
-def _reason(error: Any) -> str:
-    """Why pydantic refused a value; empty if the limits say it already."""
-    context, kind = error.get("ctx", {}), error["type"]
-    if "error" in context:  # of our own validators
-        return str(context["error"])
-    if kind == "int_parsing_size" or context.get("le") == LARGEST:
-        return f"too large: at most {LARGEST}"
-    if kind.startswith(("int", "float", "finite")):
-        return "not a whole number" if kind.startswith("int") else "not a number"
-    return {"list_type": "not a list", "too_short": "none at all"}.get(kind, "")
+        return tuple(load_course("exercises").EXERCISES)
+    return tuple(word.strip() for word in text.split(","))
 
 
 def _number(value: Any) -> Any:
@@ -104,111 +44,45 @@ def _number(value: Any) -> Any:
     return int(float(value)) if is_power and float(value).is_integer() else value
 
 
-def _numbers(match: re.Match[str]) -> Range:
+def _numbers(match: re.Match[str]) -> Any:
     """`2 to 5`, `at least 1`, `above 0.0`, `between 0.0 and 1.0`."""
     limits = [text for text in match.groups() if text]
-    low, high = float(limits[0]), float(limits[1]) if len(limits) > 1 else math.inf
-    if "." not in "".join(limits):
-        top = LARGEST if math.isinf(high) else int(high)
-        odd = [low + 2] if high > low + 2 else []
-        ends = [low] if math.isinf(high) else [low, high]
-        values = [int(value) for value in dict.fromkeys([*ends, *odd])]
-        return Range(Annotated[int, BeforeValidator(_number), Ge(int(low)), Le(top)], lambda: list(values))
-    inside = match[0].startswith(("above", "between"))
-    width = min(high, low + 3.7) - low
-    margin = 0.001 * width if inside else 0.0
-    samples = [low + margin, *([] if math.isinf(high) else [high - margin]), low + 0.37 * width]
-    limit = (Gt(low), Lt(high)) if inside else (Ge(low), Le(high))
-    return Range(Annotated[float, BeforeValidator(_number), AllowInfNan(False), *limit], lambda: list(samples))
+    kind = float if "." in "".join(limits) else int
+    low, high = kind(limits[0]), kind(limits[1]) if len(limits) > 1 else LARGEST if kind is int else None
+    is_open = match[0].startswith(("above", "between"))
+    bounds: dict[str, Any] = {"gt": low, "lt": high} if is_open else {"ge": low, "le": high}
+    return Annotated[kind, Field(**bounds), BeforeValidator(_number)]
 
 
-def _words(text: str) -> Callable[[], tuple[str, ...]]:
-    """The words of `a, b, c`, or those that `the methods` stands for."""
-    if not text.startswith("the "):
-        return lambda: tuple(word.strip() for word in text.split(","))
-    if text[4:] not in NAMES:
-        raise ValueError(f"{text!r} stands for no known names; known are {', '.join(NAMES)}")
-    return NAMES[text[4:]]
+def _once(items: list[str]) -> list[str]:
+    if len(set(items)) < len(items):
+        raise ValueError("each once")
+    return items
 
 
-def _word(text: str) -> Any:
-    """The type of one of some words."""
-    words = _words(text)
-
-    def known(value: str) -> str:
-        if value not in words():
-            raise ValueError(f"{value!r} is none of {', '.join(words())}")
-        return value
-
-    return Annotated[str, Strict(), AfterValidator(known)]
+def _list(item: Any, *rules: Any) -> Any:
+    return Annotated[list[item], BeforeValidator(split_list), *rules]
 
 
-def _selection(match: re.Match[str]) -> Range:
-    """`some of a, b`: a list of words, each once, one at least."""
-
-    def once(items: list[str]) -> list[str]:
-        if len(set(items)) < len(items):
-            raise ValueError("each once")
-        return items
-
-    def samples() -> list[Any]:
-        words = _words(match[1])()
-        return [[words[0]], [words[-1]], list(words), list(words[::-1][:2])]
-
-    word = _word(match[1])
-    return Range(Annotated[list[word], LIST, MinLen(1), AfterValidator(once)], samples)  # type: ignore[valid-type]
-
-
-def _each(match: re.Match[str]) -> Range:
-    """`each at least 0`: a list, not empty."""
-    item = parse(match[1])
-
-    def samples() -> list[Any]:
-        values = item.samples()
-        return [*([value] for value in values), [values[-1], values[0]]]
-
-    return Range(Annotated[list[item.kind], LIST, MinLen(1)], samples)  # type: ignore[name-defined]
-
-
-def _exactly(value: Any) -> Range:
-    """`None` or `[]`, also as a person types it."""
-
-    def same(found: Any) -> Any:
-        if found is False or found not in (value, str(value)):
-            raise ValueError
-        return value
-
-    return Range(Annotated[Any, BeforeValidator(same)], lambda: [value])
-
-
-def _text(form: str = ".*") -> Range:
-    """Text that stays text and has a form."""
-
-    def shaped(value: Any) -> str:
-        if not isinstance(value, str):
-            raise ValueError("not text; with papermill, -r passes text as it is")
-        if not re.fullmatch(form, value, re.DOTALL):
-            raise ValueError
-        return value
-
-    return Range(Annotated[Any, BeforeValidator(shaped)])
-
-
-def _path(like: str = "", new: bool = False, ending: str = "", name: str = "") -> Range:
+def _path(new: bool = False, folder: bool = False, ending: str = "", name: str = "") -> Any:
     """A path, meant from the current folder; `name` is a form of what may stand behind it after a colon."""
 
-    def found(value: Any) -> str:
+    def absolute(value: Any) -> str:
         file, _, inside = str(value).rpartition(":") if name else (str(value), "", "")
         path = Path(file).expanduser().absolute()
         if not isinstance(value, str | Path) or not file.endswith(ending) or not re.fullmatch(name, inside):
             raise ValueError
         if new and not path.parent.is_dir():
             raise ValueError(f"there is no folder {path.parent}")
-        if not new and not (path.is_file() or (like and path.is_dir())):
+        if not new and not (path.is_file() or (folder and path.is_dir())):
             raise ValueError(f"there is no file {path}")
         return f"{path}:{inside}" if name else str(path)
 
-    return Range(Annotated[Any, BeforeValidator(found)], like=like)
+    return Annotated[Any, BeforeValidator(absolute)]
+
+
+def _text(form: str) -> Any:
+    return Annotated[StrictStr, Field(pattern=rf"\A(?:{form})\Z")]
 
 
 def split_list(value: Any) -> Any:
@@ -223,22 +97,22 @@ def split_list(value: Any) -> Any:
     return [item.strip() for row in csv.reader([value], skipinitialspace=True) for item in row if item.strip()]
 
 
-LIST = BeforeValidator(split_list)
-FLAG = BeforeValidator(lambda value: {"true": True, "false": False}.get(str(value).lower(), value))
+TRUTH = BeforeValidator(lambda value: {"true": True, "false": False}.get(str(value).lower(), value))
 NUMBER = r"(-?\d+(?:\.\d+)?)"
-FORMS: dict[str, Callable[[re.Match[str]], Range]] = {
-    "None": lambda _: _exactly(None),
-    r"\[\]": lambda _: _exactly([]),
+WORDS = r"(the methods|the recipes|the exercises|(?!the ).+)"
+FORMS: dict[str, Callable[[re.Match[str]], Any]] = {
+    "None": lambda _: Annotated[None, BeforeValidator(lambda value: None if value == "None" else value)],
+    r"\[\]": lambda _: _list(Any, Field(max_length=0)),
     rf"{NUMBER} to {NUMBER}|at least {NUMBER}|above {NUMBER}|between {NUMBER} and {NUMBER}": _numbers,
-    "one of (.+)": lambda match: Range(_word(match[1]), lambda: list(_words(match[1])())),
-    "some of (.+)": _selection,
-    "each (.+)": _each,
-    "any text|a column|a class": lambda _: _text(),
-    "columns": lambda _: Range(Annotated[list[Annotated[str, Strict()]], LIST]),
-    "true or false": lambda _: Range(Annotated[bool, FLAG, Strict()], lambda: [True, False]),
+    f"one of {WORDS}": lambda match: Literal[names(match[1])],
+    f"some of {WORDS}": lambda match: _list(Literal[names(match[1])], Field(min_length=1), AfterValidator(_once)),
+    "each (.+)": lambda match: _list(_kind(match[1]), Field(min_length=1)),
+    "any text|a column|a class": lambda _: StrictStr,
+    "columns": lambda _: _list(StrictStr),
+    "true or false": lambda _: Annotated[bool, Field(strict=True), TRUTH],
     "a file": lambda _: _path(),
     "a new file": lambda _: _path(new=True),
-    r"a file like (\S+)": lambda match: _path(like=match[1]),
+    r"a file like \S+": lambda _: _path(folder=True),
     r"a (\.\w+) file": lambda match: _path(ending=match[1]),
     r"file\.py:name": lambda _: _path(ending=".py", name=r"[^\W\d]\w*"),
     "an address": lambda _: _text(r"\w+://[\w.-]+:\d+"),
@@ -247,26 +121,43 @@ FORMS: dict[str, Callable[[re.Match[str]], Range]] = {
 }
 
 
-def parse(text: str) -> Range:
-    """Return the range that a text describes.
-
-    Raises
-    ------
-    ValueError : the text has none of the known forms
-    """
+def forms(text: str) -> list[tuple[Callable[[re.Match[str]], Any], re.Match[str]]]:
+    """What each part of a text is made by; ValueError if one has none of the known forms."""
     plain = re.sub(r"\s*\([^)]*\)", "", text).strip()
-    parts = [_form(part.strip()) for part in ([plain] if plain == "true or false" else plain.split(" or "))]
-    if len(parts) == 1:
-        return parts[0]
-    kinds: Any = Union[tuple(part.kind for part in parts)]  # noqa: UP007
-    like = next((part.like for part in parts if part.like), "")
-    first = Field(union_mode="left_to_right")
-    return Range(Annotated[kinds, first], lambda: [value for part in parts for value in part.samples()], like)
+    found = []
+    for part in [plain] if plain == "true or false" else plain.split(" or "):
+        hits = [(make, match) for form, make in FORMS.items() if (match := re.fullmatch(form, part.strip()))]
+        if not hits or (part.startswith("each ") and not forms(part[5:])):
+            raise ValueError(f"{part!r} is no range, such as 2 to 5, at least 1, one of a, b, None or a file")
+        found.append(hits[0])
+    return found
 
 
-def _form(text: str) -> Range:
-    for form, make in FORMS.items():
-        match = re.fullmatch(form, text)
-        if match:
-            return make(match)
-    raise ValueError(f"{text!r} is no range, such as 2 to 5, at least 1, one of a, b, None or a file")
+def _kind(text: str) -> Any:
+    kinds = tuple(make(match) for make, match in forms(text))
+    return Annotated[Union[kinds], Field(union_mode="left_to_right")] if len(kinds) > 1 else kinds[0]  # noqa: UP007
+
+
+def parse(text: str) -> TypeAdapter[Any]:
+    """The type that a text describes, ready to check values; its JSON schema has the limits."""
+    return TypeAdapter(_kind(text), config=ConfigDict(allow_inf_nan=False, regex_engine="python-re"))
+
+
+def reason(refusal: ValidationError) -> str:
+    """Why a value was refused; empty if the words for the range say it already."""
+    return max(map(_reason, refusal.errors()), key=len)
+
+
+def _reason(error: Any) -> str:
+    context, kind = error.get("ctx", {}), error["type"]
+    if kind == "literal_error":
+        return f"{error['input']!r} is none of {context['expected'].replace(chr(39), '')}"
+    if "error" in context:  # of our own validators
+        return str(context["error"])
+    if kind == "int_parsing_size" or context.get("le") == LARGEST:
+        return f"too large: at most {LARGEST}"
+    if kind.startswith(("int", "float", "finite")):
+        return "not a whole number" if kind.startswith("int") else "not a number"
+    known = {"list_type": "not a list", "too_short": "none at all",
+             "string_type": "not text; with papermill, -r passes text as it is"}  # fmt: skip
+    return known.get(kind, "")

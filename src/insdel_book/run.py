@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import re
 import sys
 import tempfile
@@ -11,15 +13,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import papermill
+from nbclient.exceptions import DeadKernelError
+from nbformat.v4 import new_code_cell
+from papermill.clientwrap import PapermillNotebookClient
+from papermill.engines import NBClientEngine, papermill_engines
+
 from insdel.errors import RunError, UserError
 from insdel_book.cache import SRC, code_hash
 from insdel_book.chapters import RECORD, Chapter
 from insdel_book.parameters import Parameter
+from insdel_book.space import soft_limits
 from insdel_paper import provenance
 
 # what a kernel calls a reader's mistake: UserError and all that extends it, and weights that are not available
 MISTAKES = ("UserError", "UserTypeError", "DataError", "DamagedRecordError", "WeightsError")
-
 
 # the last cell of every run: which modules the chapter's code has loaded
 MODULES = """\
@@ -29,27 +37,62 @@ packages = {"insdel", "insdel_paper", "insdel_book", "course"}
 record(modules=sorted(name for name in sys.modules if name.split(".")[0] in packages))"""
 
 
+ENGINE = "insdel"  # its name among papermill's engines
+
+
+class ChapterEngine(NBClientEngine):
+    """Papermill's usual engine; each kernel gets an environment: this package, so many threads, nobody's settings."""
+
+    @classmethod
+    def execute_managed_notebook(
+        cls, nb_man: Any, kernel_name: str, *, folder: str, threads: int, on_cell_start: Callable[[Any, int], None],
+        **papermills: Any,
+    ) -> Any:  # fmt: skip
+        """Run the cells; papermills : options that papermill gives to every engine, for logs and time limits."""
+        client = PapermillNotebookClient(
+            nb_man, kernel_name=kernel_name, on_cell_start=on_cell_start, resources={"metadata": {"path": folder}},
+            extra_arguments=["--log-level=50"],  # the kernel's own remarks are none of the chapter's
+            shutdown_kernel="immediate",  # nothing is left to do at its exit, which takes seconds with torch
+        )  # fmt: skip
+        libraries = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+        environment = dict(os.environ) | dict.fromkeys(libraries, str(threads)) | {
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(SRC), os.environ.get("PYTHONPATH", "")])),
+            "PYTHONHASHSEED": "0",
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+            "OMP_WAIT_POLICY": "PASSIVE",  # kernels share the cores: a thread that waits must not spin
+            "TQDM_DISABLE": "1",  # a progress bar has no place on a page
+            "PYTHONWARNINGS": "ignore:IProgress not found",  # nor has the remark that there is no widget for it
+        }  # fmt: skip
+        try:
+            with tempfile.TemporaryDirectory() as empty:  # no one's start-up files
+                return client.execute(env=environment | {"IPYTHONDIR": empty})
+        finally:
+            atexit.unregister(client._cleanup_kernel)  # nbclient leaves it where a kernel ends before it has started
+
+
+papermill_engines.register(ENGINE, ChapterEngine)
+
+
 class ChapterError(RunError):
     """A chapter did not run to its end; the message names the chapter, the cell and the error."""
 
 
 def execute(
-    chapter: Chapter, values: Mapping[str, Any], profile: str, on_cell_start: Callable[[int, int], None] | None = None
-) -> Any:
+    chapter: Chapter, values: Mapping[str, Any], profile: str,
+    on_cell_start: Callable[[int, int], None] | None = None, threads: int = 1,
+) -> Any:  # fmt: skip
     """Return the executed notebook, cleaned, with the facts of its run in its metadata under `insdel`.
 
     on_cell_start : called with the number of each code cell that begins, and how many there are
 
-    Raises UserError if a cell refuses what the reader chose, and ChapterError with the cell and the error if one
-    fails otherwise, or if the kernel ended before the last one.
+    Raises UserError if a cell refuses what the reader chose, ChapterError if one fails otherwise or ends the kernel.
     """
-    from nbformat.v4 import new_code_cell
-
     source, started, clock = chapter.read(), time.time(), time.perf_counter()
     root, parameters = chapter.source.parents[1], chapter.parameters()
     set_values(source, parameters, values)
     source.cells.append(new_code_cell(MODULES))
-    notebook, begun = _run_cells(chapter, source, on_cell_start)
+    notebook, begun = _run_cells(chapter, source, on_cell_start, threads)
     recorded = take_records(notebook)
     modules = [*recorded.pop("modules"), __name__]
     del notebook.cells[-1]
@@ -66,68 +109,45 @@ def execute(
 
 
 def _run_cells(
-    chapter: Chapter, source: Any, on_cell_start: Callable[[int, int], None] | None
+    chapter: Chapter, source: Any, on_cell_start: Callable[[int, int], None] | None, threads: int
 ) -> tuple[Any, list[float]]:
     """Run a notebook in a kernel of its own; return it, and when each code cell began, in seconds."""
-    import papermill
-    from nbclient.exceptions import DeadKernelError
-
     name, clock, begun = chapter.source.name, time.perf_counter(), []
-    count = sum(cell.cell_type == "code" for cell in source.cells)
+    code = [cell.source for cell in source.cells if cell.cell_type == "code"]
 
     def note_start(cell: Any, cell_index: int) -> None:
         if cell.cell_type == "code":
             begun.append(round(time.perf_counter() - clock, 1))
             if on_cell_start:
-                on_cell_start(len(begun), count)
+                on_cell_start(len(begun), len(code))
+
+    def failure(error: str, text: str) -> ChapterError:
+        lines = code[len(begun) - 1].splitlines()
+        excerpt = [f"    {line}" for line in [*lines[:12], *(["…"] if len(lines) > 12 else [])]]
+        why = [limits()] if error in ("MemoryError", "OSError", "RuntimeError", "CellExecutionError") else []
+        head = f"{name}, code cell {len(begun)} failed:"
+        return ChapterError("\n".join([head, *excerpt, f"  {error}: {text}", *why]))
 
     try:
         notebook = papermill.execute_notebook(
-            source, None, kernel_name="python3", progress_bar=False, on_cell_start=note_start,
-            resources={"metadata": {"path": str(chapter.source.parent)}},  # papermill's cwd moves the whole process
-            extra_arguments=["--log-level=50"],  # the kernel's own remarks are none of the chapter's
+            source, None, kernel_name="python3", engine_name=ENGINE, progress_bar=False, on_cell_start=note_start,
+            folder=str(chapter.source.parent), threads=threads,
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         if error.ename in MISTAKES:
             raise UserError(f"{name}: {error.evalue}") from None
-        raise ChapterError(_failure(name, len(begun), error)) from None
+        raise failure(error.ename, error.evalue) from None
     except (DeadKernelError, RuntimeError) as error:
-        raise ChapterError(f"{name}: the kernel died ({error}); {limits()}") from None
-    refuse_unfinished(name, notebook)
+        raise ChapterError(f"{name}: the kernel died in code cell {len(begun)} ({error}); {limits()}") from None
+    if len(begun) < len(code):  # papermill takes this for a regular end
+        raise failure("SystemExit", "0")
     return notebook, begun
-
-
-def refuse_unfinished(name: str, notebook: Any) -> None:
-    """Raise ChapterError if a code cell did not run: something ended the kernel without an error, as sys.exit does."""
-    code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
-    ran = [cell for cell in code if cell.execution_count is not None]
-    if len(ran) < len(code):
-        raise ChapterError(
-            f"{name}: only {len(ran)} of {len(code)} code cells ran; something in code cell {len(ran)} or its model "
-            f"file ended the kernel without an error (sys.exit?). Nothing was published."
-        )
 
 
 def limits() -> str:
     """The limits that this process has, for whoever wonders why a kernel died."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return "enough memory?"
-    names = {"memory (ulimit -v, bytes)": resource.RLIMIT_AS, "open files (ulimit -n)": resource.RLIMIT_NOFILE,
-             "processes (ulimit -u)": resource.RLIMIT_NPROC}  # fmt: skip
-    held = {name: resource.getrlimit(limit)[0] for name, limit in names.items()}
-    text = [f"{name} {value}" for name, value in held.items() if value != resource.RLIM_INFINITY]
-    return f"enough memory? The limits here: {', '.join(text)}." if text else "enough memory?"
-
-
-def _failure(name: str, number: int, error: Any) -> str:
-    """Say which code cell failed, show it, and give the error."""
-    lines = error.source.splitlines()
-    excerpt = [f"    {line}" for line in lines[:12]] + (["    …"] if len(lines) > 12 else [])
-    title = f"{name}, code cell {number} failed:"
-    reason = [limits()] if error.ename in ("MemoryError", "OSError", "RuntimeError", "CellExecutionError") else []
-    return "\n".join([title, *excerpt, f"  {error.ename}: {error.evalue}", *reason])
+    text = ", ".join(f"{name} {value}" for name, value in soft_limits().items())
+    return f"enough memory? The limits here: {text}." if text else "enough memory?"
 
 
 def refuse_warnings(name: str, notebook: Any) -> None:
@@ -165,20 +185,12 @@ def set_values(notebook: Any, parameters: Mapping[str, Parameter], values: Mappi
 
 def scrubber(root: Path) -> Callable[[str], str]:
     """Return a function that takes this machine's folders out of a text."""
-    kernel_file = re.escape(tempfile.gettempdir()) + r"/ipykernel_\d+/\d+\.py"
-    rules = [(re.compile(kernel_file), "cell")]
+    kernel_file = re.compile(re.escape(tempfile.gettempdir()) + r"/ipykernel_\d+/\d+\.py")
     folders = {str(root): ".", str(SRC): "src", sys.prefix: "python"}
     folders |= {tempfile.gettempdir(): "tmp", str(Path.home()): "~"}
-    for folder in sorted(folders, key=len, reverse=True):
-        if len(folder) > 1:  # "</root>" is no folder, nor is "/" worth hiding
-            rules.append((re.compile(rf"(?<![\w<.]){re.escape(folder)}(?![\w-])"), folders[folder]))
-
-    def scrub(text: str) -> str:
-        for pattern, name in rules:
-            text = pattern.sub(name, text)
-        return text
-
-    return scrub
+    longest_first = sorted((folder for folder in folders if len(folder) > 1), key=len, reverse=True)
+    folder = re.compile(rf"(?<![\w<.])({'|'.join(map(re.escape, longest_first))})(?![\w-])")  # "</root>" is no folder
+    return lambda text: folder.sub(lambda match: folders[match[1]], kernel_file.sub("cell", text))
 
 
 def clean(notebook: Any, scrub: Callable[[str], str]) -> None:

@@ -5,51 +5,102 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterable, Mapping
-from importlib.util import find_spec
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
+import nbformat
 
-from insdel.errors import UserError
-from insdel_book.build import Log, keep_files, publish, run_chapters, typeset
-from insdel_book.chapters import Chapter, list_chapters, profile_values, toc_files
-from insdel_book.course.lectures import FILE, Lecture, read_lectures, refuse_unknown
+from insdel.errors import UserError, require_one_of
+from insdel_book.build import Log, keep_files, publish, run_chapters, typeset, write_yaml
+from insdel_book.chapters import Chapter, list_chapters, profile_values, read_yaml, toc_files
 from insdel_book.space import check_room, scratch
 
 HEADING = re.compile(r"^\(([\w-]+)\)=\n#+ (.+)$", re.MULTILINE)
-STYLE = "slides.css"  # in the folder course/
 WHOLE = ("book/glossary", "book/references")  # pages that terms and citations need
-# what serves the book's own pages only: extensions, and settings that name its files
-FOR_PAGES = {"sphinx_book_theme", "sphinx_copybutton", "sphinx_togglebutton"}
-SETTINGS_FOR_PAGES = {"html_css_files", "html_extra_path", "html_js_files", "html_static_path", "html_theme_options",
-                      "togglebutton_selector"}  # fmt: skip
-OUTPUTS = ("image/svg+xml", "image/png", "text/html", "text/markdown", "text/plain")  # of an output the first there is
-FRAME = {"width": 1280, "height": 720, "margin": 0.06, "center": False, "hash": True, "slideNumber": "c/t",
-         "transition": "none"}  # fmt: skip
-SETTINGS = {
-    "html_copy_source": False,
-    "html_domain_indices": False,
-    "nb_mime_priority_overrides": [["revealjs", kind, place] for place, kind in enumerate(OUTPUTS)],
-    "revealjs_css_files": [STYLE],
-    "revealjs_static_path": ["static"],
-    "revealjs_script_conf": FRAME,
-    "revealjs_style_theme": "white",
-    "suppress_warnings": ["mystnb.unknown_mime_type"],
+FILE = "lectures.yml"  # in the folder course/
+CHAPTER, SECTION = r"^\(([\w-]+)\)=\n# ", r"^\(([\w-]+)\)=\n##+ "
+# a line of a chapter's source that gives a label to something of this kind
+LABELS = {
+    "aims": CHAPTER,
+    "exercise": r"^:::+\{exercise\}.*\n:label: ([\w-]+)$",
+    "figure": r"^  figure:\n    name: ([\w-]+)$",
+    "passage": SECTION,
+    "statement": r"^:::+\{prf:(?!proof)\w+\}.*\n:label: ([\w-]+)$",
+    "summary": CHAPTER,
+    "table": SECTION,
 }
+# boxes have no label: a slide names a figure or a statement that stands below the box
+QUESTION, NOTICE = ":::{admonition} Predict first\n", ":::{important}\n"
+PICTURED = ("figure", "statement")
+KINDS = (*LABELS, "notice", "question")
+
+
+@dataclass(frozen=True)
+class Slide:
+    """What is shown, and by which label it is found; how long it takes, and what to say."""
+
+    kind: str
+    label: str
+    minutes: int = field(default=0, compare=False)
+    note: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class Lecture:
+    """A deck: the labels of its chapters, the first of which gives the title, and its slides after the title."""
+
+    number: int
+    name: str
+    chapters: tuple[str, ...]
+    slides: tuple[Slide, ...]
+
+    @property
+    def page(self) -> str:
+        """The name of its file, without ending."""
+        return f"{self.number:02d}_{self.name}"
+
+
+def read_lectures(path: Path) -> dict[str, Lecture]:
+    """Return the lectures by name, in the order of the table."""
+    table = read_yaml(path)
+    lectures = {}
+    for number, (name, entry) in enumerate(table.items(), start=1):
+        slides = []
+        for line in entry["slides"]:
+            minutes, note = line.pop("minutes", 0), line.pop("note", "")
+            ((kind, label),) = line.items()
+            require_one_of(f"{path.name}, {name}: the kind of a slide", kind, KINDS)
+            slides.append(Slide(kind, label, minutes, note))
+        lectures[name] = Lecture(number, name, tuple(entry["chapters"]), tuple(slides))
+    return lectures
+
+
+def labels_of(kind: str, text: str) -> list[str]:
+    """Return the labels that a slide of this kind may name in a chapter's source."""
+    if kind in LABELS:
+        return re.findall(LABELS[kind], text, re.MULTILINE)
+    parts = [text.partition(NOTICE)] if kind == "notice" else [s.partition(QUESTION) for s in text.split("\n## ")]
+    return [label for *_, below in parts for pictured in PICTURED for label in labels_of(pictured, below)]
+
+
+def refuse_unknown(lecture: Lecture, texts: Mapping[str, str]) -> None:
+    """Refuse a lecture that names what its chapters (label → source) do not have."""
+    for slide in lecture.slides:
+        known = [label for text in texts.values() for label in labels_of(slide.kind, text)]
+        if slide.label not in known:
+            raise UserError(
+                f"{FILE}, {lecture.name}: there is no {slide.kind} {slide.label!r} in the chapters {', '.join(texts)}. "
+                f"Labels for that: {', '.join(known) or 'none'}."
+            )
 
 
 def build_slides(
     root: Path, target: Path, names: Iterable[str] | None = None, profile: str = "quick", log: Log = print
 ) -> list[Path]:
     """Make the decks of the named lectures, or of all, in the folder `target`; return the pages, `index.html` first."""
-    if find_spec("sphinx_revealjs") is None:
-        raise UserError('slides need sphinx-revealjs, which is missing: pip install "insdel[book]"')
     table = read_lectures(root / "course" / FILE)
-    unknown = [name for name in names or () if name not in table]
-    if unknown:
-        raise UserError(f"there is no lecture {unknown[0]!r}. The lectures are: {', '.join(table)}.")
-    lectures = [table[name] for name in names or table]
+    lectures = [table[require_one_of("lecture", name, table)] for name in names or table]
     chapters = lecture_chapters(root, lectures)
     if target.exists() and not (target / "_static" / "revealjs").is_dir():
         raise UserError(f"{target} does not hold slides, so it is not overwritten. Move it, or name another with -o.")
@@ -65,33 +116,28 @@ def build_slides(
 
 def lecture_chapters(root: Path, lectures: Iterable[Lecture]) -> dict[str, Chapter]:
     """Return the chapters of the lectures by their label; refuse what is not, or no longer, in the book."""
-    by_label = {chapter.heading[0]: chapter for chapter in list_chapters(root)}
+    known = {chapter.heading[0]: chapter for chapter in list_chapters(root)}
     chapters: dict[str, Chapter] = {}
     for lecture in lectures:
         for label in lecture.chapters:
-            if label not in by_label:
-                known = ", ".join(by_label)
-                raise UserError(f"lecture {lecture.name}: there is no chapter {label!r}. Chapters: {known}.")
-            chapters[label] = by_label[label]
-        refuse_unknown(lecture, {label: chapters[label].source.read_text("utf-8") for label in lecture.chapters})
+            if label not in known:
+                raise UserError(f"lecture {lecture.name}: there is no chapter {label!r}. Chapters: {', '.join(known)}.")
+        own = {label: known[label] for label in lecture.chapters}
+        refuse_unknown(lecture, {label: chapter.source.read_text("utf-8") for label, chapter in own.items()})
+        chapters |= own
     return chapters
 
 
 def stage_slides(
-    root: Path,
-    lectures: Iterable[Lecture],
-    chapters: Mapping[str, Chapter],
-    executed: Mapping[str, Path],
-    folder: Path,
+    root: Path, lectures: Iterable[Lecture], chapters: Mapping[str, Chapter], executed: Mapping[str, Path], folder: Path
 ) -> None:
-    """Make the tree that the decks are built from.
+    """Make the tree that the decks are built from: executed chapters, and the labelled headings of all other pages.
 
-    The executed chapters stand in it whole; of all other pages it has the labelled headings, so that numbers and
-    references are those of the book.
+    So numbers and references are those of the book.
 
     chapters : label → chapter; executed : name of a chapter → its executed notebook
     """
-    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    toc, config, changes = (read_yaml(root / name) for name in ("_toc.yml", "_config.yml", "course/slides.yml"))
     for file in toc_files(toc):
         source, target = root / f"{file}.md", folder / f"{file}.md"
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -101,21 +147,19 @@ def stage_slides(
             text = source.read_text(encoding="utf-8")
             target.write_text(text if file in WHOLE else headings(text), encoding="utf-8")
     (folder / "static").mkdir()
-    shutil.copy(root / "course" / STYLE, folder / "static")
+    shutil.copy(root / "course" / "slides.css", folder / "static")
     shutil.copy(root / "book" / "references.bib", folder / "book")
-    decks = {lecture.page: deck(lecture, chapters, executed) for lecture in lectures}
-    titles = {lecture.page: [chapters[label].heading[1] for label in lecture.chapters] for lecture in lectures}
-    for page, (title, *_) in titles.items():
+    decks, links = {}, []
+    for lecture in lectures:
+        page, (title, *others) = lecture.page, [chapters[label].heading[1] for label in lecture.chapters]
+        decks[page] = deck(lecture, chapters, executed)
         (folder / f"{page}.md").write_text(f"# {title}\n", encoding="utf-8")
-    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    links = [
-        f"1. [{title}]({page}.md){''.join(f'; {other}' for other in rest)}" for page, (title, *rest) in titles.items()
-    ]
+        links.append("; ".join([f"1. [{title}]({page}.md)", *others]))
     (folder / "index.md").write_text("\n".join([f"# {config['title']}\n", *links, ""]), encoding="utf-8")
     toc = keep_files(toc | {"root": "index"}, folder)
     toc["parts"].append({"caption": "Slides", "chapters": [{"file": page} for page in decks]})
-    (folder / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
-    (folder / "_config.yml").write_text(yaml.safe_dump(adapt(config, decks), allow_unicode=True), encoding="utf-8")
+    write_yaml(folder / "_toc.yml", toc)
+    write_yaml(folder / "_config.yml", adapt(config, changes, decks))
 
 
 def headings(text: str) -> str:
@@ -125,22 +169,21 @@ def headings(text: str) -> str:
 
 
 def deck(lecture: Lecture, chapters: Mapping[str, Chapter], executed: Mapping[str, Path]) -> dict[str, Any]:
-    """Return what `insdel_book.course.decks` needs to fill a deck: slides, and chapters with a remark on their data."""
-    import nbformat
-
+    """Return what `insdel_book.decks` needs to fill a deck: slides, and chapters with a remark on their data."""
     remarks = {}
     for label in lecture.chapters:
         name = chapters[label].name
         facts = nbformat.read(executed[name], as_version=4).metadata["insdel"]
         noted = [facts["recorded"][key] for key in ("data", "note") if key in facts["recorded"]]
         remarks[f"notebooks/{name}"] = f"its own run: {', '.join(noted)}" if noted else ""
-    return {"chapters": remarks, "slides": [list(slide) for slide in lecture.slides]}
+    return {"chapters": remarks, "slides": [list(vars(slide).values()) for slide in lecture.slides]}
 
 
-def adapt(config: dict[str, Any], decks: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the book's configuration, changed for slides."""
-    settings = {key: value for key, value in config["sphinx"]["config"].items() if key not in SETTINGS_FOR_PAGES}
-    extensions = [name for name in settings["extensions"] if name not in FOR_PAGES]
-    settings |= SETTINGS | {"extensions": [*extensions, "insdel_book.course.decks"], "insdel_decks": dict(decks)}
+def adapt(config: dict[str, Any], changes: Mapping[str, Any], decks: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the book's configuration, changed for slides as course/slides.yml has it."""
+    without = changes["without"]
+    settings = {key: value for key, value in config["sphinx"]["config"].items() if key not in without["settings"]}
+    extensions = [name for name in settings["extensions"] if name not in without["extensions"]]
+    settings |= {"extensions": [*extensions, "insdel_book.decks"], "insdel_decks": dict(decks)}
     html = {key: value for key, value in config["html"].items() if key != "favicon"}
-    return config | {"html": html, "sphinx": config["sphinx"] | {"config": settings}}
+    return config | {"html": html, "sphinx": config["sphinx"] | {"config": settings | changes["settings"]}}

@@ -20,10 +20,7 @@ FILES = 100  # open files that a chapter, its kernel and the lines between them 
 
 
 def check_room(folder: Path, what: str) -> None:
-    """Refuse before anything runs if a folder cannot be written to, the disk is nearly full, or few files may be open.
-
-    what : "run" or "book"
-    """
+    """Refuse a "run" or a "book" if a folder cannot be written to, the disk nearly full, or few files may be open."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -33,13 +30,21 @@ def check_room(folder: Path, what: str) -> None:
     free = shutil.disk_usage(folder).free / 2**30
     if free < ROOM[what]:
         raise OSError(f"the disk of {folder} needs {ROOM[what]} GiB; it has {free:.2f}. Make room first.")
+    limit = soft_limits().get("open files (ulimit -n)", FILES)
+    if limit < FILES:  # no kernel starts, and is silent about it for a minute
+        raise OSError(f"open files are limited to {limit} (ulimit -n); a chapter needs {FILES}. Run: ulimit -n 1024")
+
+
+def soft_limits() -> dict[str, int]:
+    """The limits that this process has; none on Windows."""
     try:
         import resource
-    except ImportError:  # Windows
-        return
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if limit != resource.RLIM_INFINITY and limit < FILES:  # no kernel starts, and is silent about it for a minute
-        raise OSError(f"open files are limited to {limit} (ulimit -n); a chapter needs {FILES}. Run: ulimit -n 1024")
+    except ImportError:
+        return {}
+    limits = {"memory (ulimit -v, bytes)": resource.RLIMIT_AS, "open files (ulimit -n)": resource.RLIMIT_NOFILE,
+              "processes (ulimit -u)": resource.RLIMIT_NPROC}  # fmt: skip
+    held = {name: resource.getrlimit(limit)[0] for name, limit in limits.items()}
+    return {name: value for name, value in held.items() if value != resource.RLIM_INFINITY}
 
 
 @contextmanager
@@ -67,18 +72,19 @@ def scratch(folder: Path) -> Iterator[Path]:
 
 
 def refuse_taken(place: Path, notebook: str) -> None:
-    """Refuse a folder that a user named if it holds a run or a notebook of that name."""
-    if place.exists() and not place.is_dir():
+    """Refuse a folder that a user named if it is a file, or holds a run or a notebook of that name."""
+    if place.is_file():
         raise UserError(f"{place} is a file; a folder is needed. Name another with -o.")
-    taken = [name for name in ("html", notebook) if (place / name).exists()]
-    if taken:
-        raise UserError(f"{place} holds {taken[0]} already; runs are never overwritten. Name another with -o.")
+    for name in ("html", notebook):
+        if (place / name).exists():
+            raise UserError(f"{place} holds {name} already; runs are never overwritten. Name another with -o.")
 
 
 def fresh_folder(default: Path) -> Path:
     """Make a folder that is new, with -2, -3, … if need be: two runs in one second get a folder each."""
-    for name in (default.name, *(f"{default.name}-{number}" for number in range(2, 1000))):
+    for end in ("", *(f"-{number}" for number in range(2, 1000))):
         with suppress(FileExistsError):
-            default.with_name(name).mkdir(parents=True)
-            return default.with_name(name)
+            folder = default.with_name(default.name + end)
+            folder.mkdir(parents=True)
+            return folder
     raise OSError(f"there are a thousand runs beside {default}. Name another folder with -o.")

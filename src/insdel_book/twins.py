@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+import nbformat
 
 from insdel_book.chapters import Chapter
 
@@ -26,38 +30,24 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def repository_address(root: Path) -> str | None:
-    """Return the address of the repository on GitHub, or None where there is none to point at.
-
-    It comes from the environment variable INSDEL_REPOSITORY (`owner/name` or an address), else from
-    the git remote `origin`, so that a fork points to itself.
-    """
-    text = os.environ.get("INSDEL_REPOSITORY", "").strip() or _origin(root)
+    """Return the address of the repository on GitHub, if any: INSDEL_REPOSITORY, else origin; a fork names itself."""
+    text = os.environ.get("INSDEL_REPOSITORY", "").strip() or _git(root, "remote", "get-url", "origin")
     if re.fullmatch(r"[\w.-]+/[\w.-]+", text):
         return f"https://github.com/{text}"
     match = re.search(r"github\.com[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?/?$", text)
     return f"https://github.com/{match[1]}/{match[2]}" if match else None
 
 
-def _origin(root: Path) -> str:
-    """Return the address of the git remote `origin`; empty if the folder is no clone of anything."""
-    if not (root / ".git").exists():
+def _git(root: Path, *words: str) -> str:
+    """What git answers; empty if the folder is no clone, or git is not here."""
+    if not (root / ".git").exists() or shutil.which("git") is None:
         return ""
-    command = ["git", "-C", str(root), "remote", "get-url", "origin"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    except FileNotFoundError:
-        return ""
+    return subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=False).stdout.strip()
 
 
 def last_commit(root: Path) -> str:
     """Return the commit that last changed what chapters run and show; "HEAD" if the folder is no clone."""
-    if not (root / ".git").exists():
-        return "HEAD"
-    command = ["git", "-C", str(root), "log", "-1", "--format=%H", "--", *SOURCES]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "HEAD"
-    except FileNotFoundError:
-        return "HEAD"
+    return _git(root, "log", "-1", "--format=%H", "--", *SOURCES) or "HEAD"
 
 
 def fill_address(notebook: Any, address: str | None, commit: str = "HEAD") -> Any:
@@ -73,27 +63,19 @@ def twin(chapter: Chapter, address: str | None = None, commit: str = "HEAD") -> 
     notebook = fill_address(chapter.read(), address, commit)
     notebook.metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     notebook.nbformat, notebook.nbformat_minor = 4, 5
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     for cell in notebook.cells:
         digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:12]
-        seen[digest] = seen.get(digest, 0) + 1
+        seen[digest] += 1
         cell.id = f"{digest}-{seen[digest]}"
     return notebook
 
 
-def twin_text(chapter: Chapter, address: str | None = None, commit: str = "HEAD") -> str:
-    """Return the text of the chapter's `.ipynb`."""
-    import nbformat
-
-    return nbformat.writes(twin(chapter, address, commit)) + "\n"
-
-
 def sync(root: Path, chapters: Iterable[Chapter]) -> list[Path]:
     """Write the `.ipynb` of every chapter that has changed, and return those files."""
-    address, commit = repository_address(root), last_commit(root)
-    changed = []
+    address, commit, changed = repository_address(root), last_commit(root), []
     for chapter in chapters:
-        path, text = chapter.source.with_suffix(".ipynb"), twin_text(chapter, address, commit)
+        path, text = chapter.source.with_suffix(".ipynb"), nbformat.writes(twin(chapter, address, commit)) + "\n"
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
             changed.append(path)

@@ -15,7 +15,7 @@ import pytest
 
 import insdel
 from insdel.examples import Example, game, house
-from insdel_book import board, board_figures
+from insdel_book import board
 
 ORDERS = np.array(list(permutations(range(3))))
 TESTS = ("insertion", "deletion", "both")
@@ -74,8 +74,8 @@ def test_greedy_cards_take_the_best_next_value() -> None:
 
 def test_methods_lay_their_own_ranking_for_every_test() -> None:
     f, x, reference, _ = house()
-    one = board.deal(f, x, reference, seed=4, lime_samples=50)
-    options = {"lime": {"samples": 50, "seed": 4}}
+    one = board.deal(f, x, reference, seed=4)
+    options = {"lime": {"samples": 200, "seed": 4}}
     for method in board.METHODS:
         ranking = insdel.order(insdel.explain(method, f, x, reference, **options.get(method, {})))
         for test in TESTS:
@@ -125,7 +125,7 @@ def test_a_family_has_one_game_per_position() -> None:
         assert each.lattice.values[7] == 6 + a
 
 
-def embedded(figure: board.Figure) -> tuple[str, dict[str, Any]]:
+def embedded(figure: Any) -> tuple[str, dict[str, Any]]:
     html = figure._repr_html_()
     found = re.fullmatch(r'(<div .*>)<script type="application/json">(.*)</script></div>', html, re.DOTALL)
     assert found
@@ -179,7 +179,7 @@ def test_the_still_picture_draws_both_orders_in_both_tests() -> None:
     f, x, reference, names = house()
     pair = board.board("Houses", "", "price", f, (x, reference), names)
     paper = board.family("Paper", "", counterexample, "A", [-5, -1.5, 0])
-    upper, lower = np.reshape(board_figures.play_boards([pair, paper]).axes, (2, 2))
+    upper, lower = np.reshape(board.play_boards([pair, paper]).axes, (2, 2))
     assert upper[0].get_title("left") == "Houses" and lower[0].get_title("left") == "Paper, A = -1.5"
     middle = paper.deals[1]
     for panel, test in zip(lower, ("insertion", "deletion"), strict=True):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-import yaml
 from bs4 import BeautifulSoup
 from conftest import ROOT, insdel, make_tiny_book
 
@@ -151,11 +150,6 @@ def test_no_address_no_buttons(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INSDEL_BRANCH", "draft")
     options = launch_options("https://github.com/me/mine")
     assert options["repository"] == {"url": "https://github.com/me/mine", "branch": "draft", "path_to_book": ""}
-
-
-def test_the_plain_configuration_has_no_address() -> None:
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    assert "repository" not in config and "launch_buttons" not in config
 
 
 def test_a_draft_counts_references_that_lead_out_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from insdel_book.chapters import (
     list_chapters,
     profile_values,
 )
-from insdel_book.clone import find_root
+from insdel_book.course import find_root
 
 NAMES = ("01_walk", "04_shapley_is_not_best", "05_when_shapley_is_best", "12_cern", "13_images")
 CHAPTERS = [Chapter(name, Path(f"{name}.md")) for name in NAMES]

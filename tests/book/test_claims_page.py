@@ -11,16 +11,16 @@ from conftest import ROOT
 from insdel_book.pages import claims as page
 from insdel_book.pages import derive
 from insdel_paper.claims import CLAIMS, HOLDS, VERDICTS, Figure, Finding
-from insdel_paper.claims.sentences import HEADLINES, SENTENCES
+from insdel_paper.claims.catalogue import HEADLINES, SENTENCES
 from insdel_paper.claims.verdict import WORDS, above
 
-TEXT = (ROOT / "book" / "claims.md").read_text(encoding="utf-8")
+TEXT = "\n".join((ROOT / "book" / f"{name}.md").read_text(encoding="utf-8") for name in ("claims", "claims_details"))
 CHAPTERS = [path.stem for path in (ROOT / "notebooks").glob("[0-9]*.md")]
 
 
 @pytest.fixture(scope="module")
 def made() -> str:
-    figures = (above("|a| of b", 0.0768, 0.0101, 0.0, 0.057, 0.007), Figure("c", 1951, None, 1591))
+    figures = (above("|a| of b", 0.0768, 0.0101, paper=0.057, paper_se=0.007), Figure("c", 1951, None, 1591))
     findings = {claim.id: Finding(VERDICTS[k % len(VERDICTS)], "Why $|u|$.", figures) for k, claim in enumerate(CLAIMS)}
     return page.claims_page(TEXT, findings, CHAPTERS)
 
@@ -43,7 +43,7 @@ def test_every_link_has_a_target(made: str) -> None:
 
 
 def test_chapters_that_are_not_in_the_build_are_not_linked() -> None:
-    context = page.Context({}, ["11_bangalore"])
+    context = page.Page({}, ["11_bangalore"])
     titles = {label: title for label, (_, title) in page.chapters().items()}
     assert context.chapter("bangalore") == f"{{ref}}`{titles['bangalore']} <bangalore>`"
     assert context.chapter("cern") == titles["cern"]
@@ -64,7 +64,7 @@ def test_numbers_stand_side_by_side(made: str) -> None:
 def test_sentences_and_limits_are_there(made: str) -> None:
     assert all(sentence.text in made for sentence in SENTENCES)
     assert all(text in made for text, _ in HEADLINES)
-    assert sum(line.startswith("- ") for line in page.limits().splitlines()) == len(WORDS) + 1
+    assert sum(line.startswith("- ") for line in page.Page({}, []).limits().splitlines()) == len(WORDS) + 1
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,21 @@ def test_an_unknown_block_is_refused() -> None:
         page.fill("% claims: nothing", {"counts": lambda: ""})
 
 
+TEXTS = {
+    "claims": "% claims: counts",
+    "claims_details": "% claims: limits",
+    "errata": "% errata: brief",
+    "benchmark": "# Benchmark",
+}
+
+
 def test_pages_are_derived_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "build" / "cache").mkdir(parents=True)
     (tmp_path / "stage" / "book").mkdir(parents=True)
     calls = []
     monkeypatch.setattr(derive, "derive", lambda claims: calls.append(1) or {c.id: Finding(HOLDS, "") for c in claims})
     for _ in range(2):
-        for name, text in {"claims": "% claims: counts", "errata": "% errata: brief", "benchmark": "# Benchmark"}.items():
+        for name, text in TEXTS.items():
             (tmp_path / "stage" / "book" / f"{name}.md").write_text(text)
         derive.write_pages(tmp_path, tmp_path / "stage", [])
     assert len(calls) == 1

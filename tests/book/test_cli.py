@@ -17,39 +17,9 @@ from insdel_book.cli import main
 from insdel_book.twins import sync
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["run", "add", "-p", "cuont", "3"], "Did you mean 'count'"),
-        (["run", "add", "-p", "count", "many"], "may be at least 0; found 'many'"),
-        (["run", "nothing"], "The chapters are: 01_add, 02_draw"),
-        (["book", "--chapters", "7"], "there is no chapter '7'"),
-        (["book", "--jobs", "0"], "--jobs needs"),
-        (["data", "fetch", "mars"], "'mars'"),
-        (["data", "cern"], "insdel data fetch NAME"),
-    ],
-)
-def test_misuse_is_explained(
-    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-    arguments: list[str], message: str,
-) -> None:
-    monkeypatch.chdir(tiny_book)
-    assert main(arguments) == 2
-    assert message in capsys.readouterr().err
-    assert not (tiny_book / "runs").exists() and not (tiny_book / "build").exists()
-
-
 def test_outside_a_clone(tmp_path: Path) -> None:
     done = insdel(tmp_path, "book")
     assert done.returncode == 2 and "Traceback" not in done.stderr and "_toc.yml" in done.stderr
-
-
-def test_run_lists_parameters(
-    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tiny_book)
-    assert main(["run", "1", "--list"]) == 0
-    assert "count = 3  # how many numbers are added; at least 0" in capsys.readouterr().out
 
 
 def test_run_writes_notebook_and_page(tiny_book: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 
 from insdel_book import doctor
-from insdel_book.doctor import Finding, examine, report
+from insdel_book.doctor import Diagnosis, examine, report
 from insdel_paper import data, results
 
 
@@ -28,7 +28,7 @@ def book(tiny_book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tiny_book
 
 
-def found(book: Path) -> dict[str, Finding]:
+def found(book: Path) -> dict[str, Diagnosis]:
     return {finding.what: finding for finding in examine(book)}
 
 
@@ -47,7 +47,7 @@ def test_versions_are_compared_with_the_lock(book: Path) -> None:
     good = [f"{name}=={version(name).split('+')[0]}" for name in ("numpy", "torch", "PyYAML")]
     lock = book / "requirements.lock"
     lock.write_text("# exact\n" + "\n".join(good) + "\n")
-    assert found(book)["versions"] == Finding("versions", "3 of 3 as in requirements.lock", "", False)
+    assert found(book)["versions"] == Diagnosis("versions", "3 of 3 as in requirements.lock", "", False)
     lock.write_text("\n".join([*good[1:], "numpy==0.1", "no-such-package==3"]) + "\n")
     finding = found(book)["versions"]
     assert finding.found == (f"2 of 4 as in requirements.lock; other versions: numpy {version('numpy')} (lock: 0.1); "
@@ -68,7 +68,7 @@ def test_data_sets_are_listed_one_by_one(book: Path, monkeypatch: pytest.MonkeyP
     entry = {"name": "cern", "found": "/data/dielectron.csv", "sha_ok": True, "get": "download it"}
     monkeypatch.setenv("INSDEL_DATA", str(tmp_path))
     monkeypatch.setattr(data, "available", lambda: [entry])
-    assert found(book)["data, cern"] == Finding("data, cern", "real: /data/dielectron.csv", "", False)
+    assert found(book)["data, cern"] == Diagnosis("data, cern", "real: /data/dielectron.csv", "", False)
     monkeypatch.setattr(data, "available", lambda: [entry | {"sha_ok": False}])
     assert "not the published file" in found(book)["data, cern"].remedy
     monkeypatch.setenv("INSDEL_DATA", str(tmp_path / "nowhere"))
@@ -123,7 +123,7 @@ def test_damaged_records_and_caches_are_named_not_fatal(book: Path, file: str) -
     table = pd.DataFrame({"profile": ["quick"], "chapter": ["01_add"], "seconds": [1.0]})
     for name in ("bangalore", "cern"):
         results.save(name, {"areas": table}, {"seconds": 5.0})
-    assert found(book)["records"] == Finding("records", "2 of 2 sound, 2 files", "", False)
+    assert found(book)["records"] == Diagnosis("records", "2 of 2 sound, 2 files", "", False)
     for name in ("bangalore", "cern"):
         path = results.folder() / name / file
         path.write_bytes(path.read_bytes()[:-9])

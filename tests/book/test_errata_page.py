@@ -7,7 +7,7 @@ import re
 import pytest
 from conftest import ROOT
 
-from insdel_book.pages.errata import errata_page
+from insdel_book.pages.derive import errata_page
 from insdel_paper.claims import CLAIMS, HOLDS, NOT, Finding
 from insdel_paper.claims.slips import SLIPS, TYPOGRAPHIC, WITHDRAWN, Slip, by_claim
 from insdel_paper.claims.verdict import MissingRecordError

@@ -18,7 +18,7 @@ FILES = {
     "ragged.csv": b"a,b,c\n1,2\n3,4,5,6\n",
     "broken.png": b"\x89PNG\r\n\x1a\n and no more",
     "small.safetensors": (2**40).to_bytes(8, "little") + b"{}",
-    "taken": b"",
+    "flats.csv": b"area,rooms,price\n" + b"".join(b"%d.5,%d,%d\n" % (30 + i, 1 + i % 4, 3 * i % 17) for i in range(40)),
 }
 COMMANDS = [
     ("run cern -p n_pairs 0", "n_pairs"),
@@ -36,12 +36,18 @@ COMMANDS = [
     ("run cern -p sed 1", "Did you mean 'seed'"),
     ("run nothing", "there is no chapter 'nothing'"),
     ("run an", "may mean"),
-    ("run images -p photo broken.png", "cannot be read as a picture"),
+    ("run images -p photo broken.png", "broken.png"),
     ("run images -p photo nowhere.png", "there is no file"),
     ("run images -p label albatros", "Did you mean albatross"),
     ("run images -p label 1000", "must be from 0 to 999"),
     ("run images -p network lite9", "lite0"),
     ("run own -p target price", "target needs csv"),
+    ("run own -p csv flats.csv", "needs target"),
+    ("run own -p csv flats.csv -p target prize", "the columns are: area, rooms, price"),
+    ("run own -p csv flats.csv -p target price -p drop x", "has no column x"),
+    ("run own -p model tree", "file.py:name"),
+    ("run own -p n_rows 0", "at least 4; found '0'"),
+    ("run bangalore -p path conflict.csv", "resolve the merge"),
     ("run own -p csv ragged.csv -p target a", "row 1 has 2"),
     ("run own -p csv conflict.csv -p target a", "single column"),
     ("run own -p model small.safetensors", "announces a header"),
@@ -61,8 +67,8 @@ COMMANDS = [
     ("record roar_cern_genuine", "could not be done"),
     ("data fetch mars", "'mars'"),
     ("data cern", "insdel data fetch NAME"),
-    ("claims --verdict perhaps", "--verdict needs one of"),
-    ("claims --chapter perhaps", "--chapter needs one of"),
+    ("claims --verdict perhaps", "--verdict must be one of"),
+    ("claims --chapter perhaps", "--chapter must be one of"),
     ("book --chapters nothing", "there is no chapter 'nothing'"),
     ("book --jobs 0", "--jobs needs"),
 ]
@@ -82,12 +88,12 @@ def test_a_mistake_is_one_message(
     assert main(command.split()) == 2
     said = "".join(capsys.readouterr())
     assert words in said and "Traceback" not in said and "defect" not in said
+    assert {path.name for path in tmp_path.iterdir()} <= {*FILES, "cache"}, "nothing is made before values are checked"
 
 
-@pytest.mark.parametrize("name", ["UserError", "UserTypeError"])
-def test_what_a_cell_refuses_is_told_without_the_cell(tiny_book: Path, name: str) -> None:
+def test_what_a_cell_refuses_is_told_without_the_cell(tiny_book: Path) -> None:
     path = tiny_book / "notebooks" / "01_add.md"
-    cell = CELL.format(f"from insdel.errors import {name}\n\nraise {name}('count must be even. Choose another.')")
+    cell = CELL.format("import insdel.errors\n\nraise insdel.errors.UserTypeError('count must be even. Choose another.')")
     path.write_text(path.read_text(encoding="utf-8") + cell, encoding="utf-8")
     done = insdel(tiny_book, "run", "add", "-p", "count", "3")
     assert done.returncode == 2 and "insdel: 01_add.md: count must be even. Choose another.\n" in done.stderr

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import ROOT
+from conftest import ROOT, samples
+from pydantic import ValidationError
 
 from insdel.errors import UserError
 from insdel_book.chapters import list_chapters
 from insdel_book.parameters import Parameter, cell_source, check_values, read_source
-from insdel_book.ranges import Mismatch, parse
+from insdel_book.ranges import parse, reason
 from insdel_book.run import set_values
 from insdel_book.twins import sync
 
@@ -107,29 +108,31 @@ def test_what_lies_outside_is_refused_with_what_may_be(name: str, value: object)
 
 
 def test_large_seeds_keep_their_digits() -> None:
-    assert parse("at least 0").fit("9007199254740993") == 9007199254740993
-    assert parse("at least 0").fit(str(2**62)) == 2**62
+    seed = parse("at least 0")
+    assert seed.validate_python("9007199254740993") == 9007199254740993
+    assert seed.validate_python(str(2**62)) == 2**62
     for large in (str(2**63), 2**64, "1e30"):
-        with pytest.raises(Mismatch, match="too large: at most 4611686018427387904"):
-            parse("at least 0").fit(large)
+        with pytest.raises(ValidationError) as refusal:
+            seed.validate_python(large)
+        assert reason(refusal.value) == "too large: at most 4611686018427387904"
 
 
 def test_files_are_meant_from_the_current_folder_and_must_be_there(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("hash #1.csv", "mine.py", "my.safetensors"):
         (tmp_path / name).touch()
-    assert parse("None or a file").fit("hash #1.csv") == str(tmp_path / "hash #1.csv")
-    assert parse("a new file").fit("search.db") == str(tmp_path / "search.db")
+    assert parse("None or a file").validate_python("hash #1.csv") == str(tmp_path / "hash #1.csv")
+    assert parse("a new file").validate_python("search.db") == str(tmp_path / "search.db")
     model = parse("one of network, forest or file.py:name or module:name or a .safetensors file")
-    assert model.fit("mine.py:f") == f"{tmp_path / 'mine.py'}:f"
-    assert model.fit("my.safetensors") == str(tmp_path / "my.safetensors")
-    assert model.fit("sklearn.svm:SVR") == "sklearn.svm:SVR" and model.fit("forest") == "forest"
+    assert model.validate_python("mine.py:f") == f"{tmp_path / 'mine.py'}:f"
+    assert model.validate_python("my.safetensors") == str(tmp_path / "my.safetensors")
+    assert model.validate_python("sklearn.svm:SVR") == "sklearn.svm:SVR" and model.validate_python("forest") == "forest"
     for text, value in (("None or a file", "none.csv"), ("a new file", "no/where.db"), ("a file", ".")):
-        with pytest.raises(Mismatch, match="there is no"):
-            parse(text).fit(value)
+        with pytest.raises(ValidationError, match="there is no"):
+            parse(text).validate_python(value)
     for value in ("other.py:f", "mine.py:", "model.pkl", "no.safetensors", "nothing"):
-        with pytest.raises(Mismatch):
-            model.fit(value)
+        with pytest.raises(ValidationError):
+            model.validate_python(value)
 
 
 def test_unknown_names_are_refused_with_the_known_ones() -> None:
@@ -140,13 +143,14 @@ def test_unknown_names_are_refused_with_the_known_ones() -> None:
 
 @pytest.mark.parametrize("parameter", PARAMETERS.values(), ids=str)
 def test_samples_lie_in_the_range(parameter: Parameter) -> None:
-    for value in parameter.range.samples():
+    for value in samples(parameter.range.json_schema()):
         assert parameter.fit(value) == value
 
 
 def test_samples_hold_both_ends_and_an_odd_value() -> None:
-    assert parse("2 to 5").samples() == [2, 5, 4] and parse("at least 1").samples() == [1, 3]
-    assert parse("0.0 to 1.0").samples() == [0.0, 1.0, 0.37]
+    some = {"2 to 5": [2, 5, 4], "at least 1": [1, 3], "0.0 to 1.0": [0.0, 1.0, 0.37], "None or a file": [None],
+            "some of a, b, c": [["a"], ["c"], ["a", "b", "c"], ["c", "b"]], "each 1 to 2": [[1], [2], [2, 1]]}  # fmt: skip
+    assert {text: samples(parse(text).json_schema()) for text in some} == some
 
 
 def test_papermill_users_get_the_same_check(tiny_book: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from insdel_book.run import execute
 
 
 def test_in_a_log_a_line_now_and_then(tiny_book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(job: jobs.Job) -> float:
+    def run(job: jobs.Job, threads: int) -> float:
         job.on_cell_start(2, 3)
         time.sleep(1.5)
         return 1.5

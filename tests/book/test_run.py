@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 
@@ -33,18 +32,6 @@ def test_machine_paths_are_taken_out(tmp_path: Path) -> None:
     assert scrub(f"{Path.home()}/x") == "~/x"
     assert scrub(f"{tempfile.gettempdir()}/ipykernel_12/345.py:3: UserWarning") == "cell:3: UserWarning"
     assert scrub("<root></root> a/rooted") == "<root></root> a/rooted"
-
-
-def test_metadata_of_papermill_is_taken_out() -> None:
-    notebook = nbformat.v4.new_notebook(
-        cells=[code("1", stream("/repo/x"), papermill={"duration": 1}, execution={"start": "…"})],
-        metadata={"papermill": {"input_path": "/repo"}, "kernelspec": {"name": "python3", "display_name": "Python 3"}},
-    )
-    clean(notebook, scrubber(Path("/repo")))
-    text = json.dumps(notebook)
-    assert "papermill" not in text and "/repo" not in text and "duration" not in text
-    assert notebook.metadata.kernelspec.name == "python3"
-    assert notebook.cells[0].outputs[0].text == "./x"
 
 
 def test_glued_numbers_lose_their_type() -> None:

@@ -11,7 +11,7 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
 from insdel_book.chapters import list_chapters
-from insdel_book.twins import last_commit, repository_address, sync, twin, twin_text
+from insdel_book.twins import last_commit, repository_address, sync, twin
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +56,7 @@ def test_sync_writes_what_changed_and_is_deterministic(tiny_book: Path) -> None:
 
 def test_twins_are_valid_and_know_their_address(tiny_book: Path) -> None:
     chapter = list_chapters(tiny_book)[0]
-    plain, filled = twin_text(chapter), twin_text(chapter, "https://github.com/me/mine")
+    plain, filled = (nbformat.writes(twin(chapter, address)) for address in (None, "https://github.com/me/mine"))
     nbformat.validate(nbformat.reads(filled, as_version=4))
     assert '\\"..[book]\\"' in plain
     assert "git clone -q https://github.com/me/mine insdel-book" in filled and '"..[book]' not in filled

@@ -12,13 +12,13 @@ from insdel_book.pages.claims import chapters
 from insdel_paper.claims import CLAIMS, stated
 
 pytestmark = pytest.mark.browser
-PAGE = "book/claims.html"
+PAGE, DETAILS = "book/claims.html", "book/claims_details.html"
 
 
 def counted(page: Any) -> tuple[int, int]:
-    """How many claims the page says it shows, and how many folded ones are to be seen."""
-    told = page.locator(".claims-filter output").inner_text()
-    return int(told.split()[0]), page.locator(".claim-card:visible").count()
+    """How many claims the page says it shows, and how many rows are not hidden."""
+    said = page.locator(".claims-filter output").inner_text()
+    return int(said.split()[0]), page.locator(".claims-list tbody tr:not([hidden])").count()
 
 
 def test_filters_show_what_was_asked_for(open_page: Any) -> None:  # noqa: F811
@@ -51,14 +51,24 @@ def test_the_keyboard_reaches_the_filters(open_page: Any) -> None:  # noqa: F811
     assert reached == ["claims-chapter", "claims-words", "reset"]
 
 
+def test_what_does_not_hold_comes_first_in_a_frame_of_moderate_height(open_page: Any) -> None:  # noqa: F811
+    page = open_page(PAGE)
+    verdicts = page.locator(".claims-list tbody tr td:first-child").all_inner_texts()
+    misses = sum(verdict == "does not hold" for verdict in stated().values())
+    assert all("does not hold" in text for text in verdicts[:misses]) and "✓" in verdicts[-1]
+    assert page.evaluate("document.documentElement.scrollHeight") < 12_000
+
+
 def test_a_link_opens_its_claim(open_page: Any) -> None:  # noqa: F811
-    page = open_page(f"{PAGE}#claim-houses-complete")
+    page = open_page(PAGE)
+    page.click(".claims-list a[href$='#claim-houses-complete']")
+    page.wait_for_url(f"**/{DETAILS}#claim-houses-complete")
     page.wait_for_function("document.querySelectorAll('.claim-card[open]').length === 1")
     assert "1,951" in page.locator(".claim-card[open]").inner_text()
 
 
-@pytest.mark.parametrize("path", [PAGE, "book/errata.html"])
-def test_both_pages_fit_a_phone(open_page: Any, path: str) -> None:  # noqa: F811
+@pytest.mark.parametrize("path", [PAGE, DETAILS, "book/errata.html"])
+def test_these_pages_fit_a_phone(open_page: Any, path: str) -> None:  # noqa: F811
     page = open_page(path, width=390)
     page.wait_for_timeout(300)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

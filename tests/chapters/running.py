@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from conftest import ROOT
 
-from insdel_book import inline
-from insdel_book.chapters import Chapter
+from insdel_book import chapters
 
 
-def run_cells(chapter: Chapter, **values: object) -> dict:
+def run_cells(chapter: chapters.Chapter, **values: object) -> dict:
     """What the chapter's cells leave behind, with the smoke profile and these values."""
-    return inline.run_cells(ROOT, chapter, values)
+    return chapters.run_cells(ROOT, chapter, values)

@@ -12,7 +12,7 @@ from running import run_cells
 from insdel_book.chapters import Chapter, list_chapters
 
 WITH_DEVICE = [chapter for chapter in list_chapters(ROOT) if "device" in chapter.parameters()]
-MOST = ("networks", "bangalore", "cern", "images", "roar", "spend")
+MOST = ("data", "bangalore", "cern", "images", "roar", "spend")
 CHOSEN = [chapter for chapter in WITH_DEVICE if os.environ.get("INSDEL_ALL") or chapter.name[3:] in MOST]
 SMALL = {"cern": {"n_pairs": 1, "policy": "counterfactual"}}  # nothing is folded there: a pair takes 2^16 evaluations
 

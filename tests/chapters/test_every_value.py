@@ -9,7 +9,7 @@ import os
 import subprocess
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, samples
 from running import run_cells
 
 from insdel_book.chapters import Chapter, list_chapters
@@ -30,7 +30,7 @@ def cases() -> list[tuple[Chapter, str, object]]:
     for chapter in list_chapters(ROOT):
         for name, parameter in chapter.parameters().items():
             instead = SLOW.get((chapter.name[3:], name), {})
-            for value in parameter.range.samples():
+            for value in samples(parameter.range.json_schema()):
                 value = instead.get(value, value) if isinstance(value, str | int) else value
                 if value not in ABSENT and (value is not None or parameter.default is None):
                     found.append((chapter, name, value))

@@ -56,7 +56,7 @@ def test_parameters_have_comments_and_profiles_fit(chapter: Chapter) -> None:
     parameters = chapter.parameters()
     assert parameters and all(parameter.meaning for parameter in parameters.values())
     for parameter in parameters.values():
-        assert parameter.range.fit(parameter.default) == parameter.default, "a default must lie in its own range"
+        assert parameter.range.validate_python(parameter.default) == parameter.default, "a default must lie in its own range"
     for profile in PROFILES:
         profile_values(ROOT, chapter, profile)
 

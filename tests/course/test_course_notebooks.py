@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +152,7 @@ def test_a_kernel_shows_the_student_words_instead_of_a_traceback() -> None:
     code = [cell for cell in student.cells if cell.cell_type == "code"]
     for attempt in ("def dividend(values, u):\n    return 0.0", EXERCISES["dividend"].solved):
         student.cells += [nbformat.v4.new_code_cell(attempt), nbformat.v4.new_code_cell(code[-1].source)]
-    NotebookClient(student, timeout=120, kernel_name="python3", allow_errors=True).execute()
+    NotebookClient(student, timeout=120, kernel_name="python3", allow_errors=True, shutdown_kernel="immediate").execute()
     empty, wrong, right = (student.cells[k].outputs[-1] for k in (4, 6, 8))
     assert empty.ename == wrong.ename == "WrongAnswer"
     words = "dividend, not yet: there is no answer yet. Write yours in place of `raise NotImplementedError()`."
@@ -198,29 +199,13 @@ def test_the_command_writes_where_it_is_told(
     ]  # fmt: skip
 
 
-def test_make_course_calls_the_command() -> None:
-    makefile = (ROOT / "Makefile").read_text()
-    assert re.search(r"^course:.*\n\t\$\(BIN\)/insdel course$", makefile, re.MULTILINE)
-    assert re.search(r"^\.PHONY:.*\bcourse\b", makefile, re.MULTILINE)
-
-
 GUIDE = ROOT / "book" / "course.md"
 
 
-def test_the_guide_names_exercises_that_exist_and_leaves_none_out() -> None:
-    text = GUIDE.read_text(encoding="utf-8")
-    table = re.findall(r"^\| \d \|.*$", text.split("## A week")[1], re.MULTILINE)
-    named = [name for name in re.findall(r"`(\w+)`", "\n".join(table)) if name in EXERCISES]
-    assert sorted(named) == sorted(EXERCISES), "each exercise once in the week's plan"
-    lesson = text.split("## A lesson of 90 minutes")[1].split("\n## ")[0]
+def test_the_guides_lesson_names_exercises_that_exist() -> None:
+    lesson = GUIDE.read_text(encoding="utf-8").split("## A lesson of 90 minutes")[1].split("\n## ")[0]
     used = re.findall(r"exercises? ((?:`\w+`(?:, | and )?)+)", lesson)
     assert used and all(name in EXERCISES for group in used for name in re.findall(r"`(\w+)`", group))
-
-
-def test_the_lesson_takes_90_minutes() -> None:
-    lesson = GUIDE.read_text(encoding="utf-8").split("## A lesson of 90 minutes")[1].split("\n## ")[0]
-    minutes = [int(number) for number in re.findall(r"^\| (\d+) min \|", lesson, re.MULTILINE)]
-    assert len(minutes) >= 5 and sum(minutes) == 90
 
 
 def test_each_day_has_one_notebook_and_its_exercises() -> None:
@@ -253,11 +238,17 @@ def test_what_was_written_here_may_be_written_again(tmp_path: Path, monkeypatch:
     assert notebooks.write_course(tmp_path, log=lambda _: None) == first
 
 
-def test_an_interruption_ends_the_kernel_and_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_ends_the_kernel_and_is_one(tmp_path: Path) -> None:
     """nbclient takes Ctrl-C for itself in the main thread, and answers with 40 lines."""
-    sleeping = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("import time\ntime.sleep(600)")])
-    timer = threading.Timer(6.0, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
+    code = f"import time\nfrom pathlib import Path\nPath({str(tmp_path / 'begun')!r}).touch()\ntime.sleep(600)"
+    sleeping = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+
+    def interrupt() -> None:
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
         notebooks.execute(sleeping)
     assert not [child for child in psutil.Process().children(recursive=True) if "ipykernel" in " ".join(child.cmdline())]

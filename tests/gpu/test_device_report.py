@@ -8,7 +8,7 @@ import torch
 
 from insdel_book import device
 from insdel_book.cli import main
-from insdel_book.device_checks import Absent, Check, checks, network, pairs
+from insdel_book.device import Absent, DeviceCheck, checks, network, pairs
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def absent(place: torch.device) -> np.ndarray:
      (absent, 0, ["skipped a check", "no weights here"])],
 )  # fmt: skip
 def test_what_differs_or_fails_is_told(cuda, add_chapter, monkeypatch, capsys, work, code, words) -> None:
-    monkeypatch.setattr(device, "checks", lambda: [Check("a check", work)])
+    monkeypatch.setattr(device, "checks", lambda: [DeviceCheck("a check", work)])
     assert main(["device"]) == code
     said = capsys.readouterr().out
     assert all(word in said for word in words), said

@@ -223,7 +223,7 @@ def test_a_model_travels_by_its_weights(cuda):
     arrived = pickle.loads(pickle.dumps(sent))
     assert all(p.device.type == "cpu" for p in arrived.module.parameters())
     assert all(p.device.type == "cuda" for p in f.parameters()) and f.training
-    module = arrived.unpack()
+    module = cluster.unpacked(arrived)
     assert all(p.device.type == "cuda" for p in module.parameters()) and not module.training
     np.testing.assert_allclose(evaluate.predict(module, X), evaluate.predict(f, X), rtol=1e-5)
 
@@ -231,7 +231,7 @@ def test_a_model_travels_by_its_weights(cuda):
 def test_it_stays_on_the_processor_where_a_worker_has_no_device():
     with pretended_cuda():
         sent = pickle.dumps(cluster.packed(network().cuda()))
-    module = pickle.loads(sent).unpack()
+    module = cluster.unpacked(pickle.loads(sent))
     np.testing.assert_allclose(evaluate.predict(module, X), evaluate.predict(network(), X), rtol=1e-5)
 
 

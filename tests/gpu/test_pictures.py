@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from insdel_paper.studies import images
 from insdel_paper.studies.images import saliency, walk, weights
 from insdel_paper.studies.images.network import SameConv2d
-from insdel_paper.studies.images.study import study
 
 HALF = images.Preprocessing((0.4, 0.5, 0.6), (0.2, 0.25, 0.3), 18, 16)
 FEW = images.Settings(baselines=2, steps=3, masks=6, patch=6, stride=5)
@@ -58,16 +57,21 @@ def test_walks(name: str, mode: str) -> None:
             np.testing.assert_allclose(curve(network, image, one), wanted, rtol=1e-9)
 
 
-def test_a_study_and_its_checkpoint(tmp_path) -> None:
+def test_a_measure_and_a_checkpoint(tmp_path) -> None:
     settings = images.Settings(baselines=1, steps=2, checkpoint=tmp_path)
-    wanted, _ = study(tiny(), 1, picture(), ["layer", "random"], ["blurred", "black"], FEW, step=64)
+
+    def areas(network: images.Classifier, image: Tensor, few: images.Settings) -> np.ndarray:
+        references = {name: images.reference_image(name, image, network) for name in ("blurred", "black")}
+        scores = images.saliency_map("layer", network, 1, image, few).scores
+        return images.measure(network.probability(1), image, references, scores, step=64)[0]["abc"].to_numpy()
+
+    wanted = areas(tiny(), picture(), FEW)
     with pretended_cuda() as device:
         network, image = tiny().to(device), picture().to(device)
-        areas, _ = study(network, 1, image, ["layer", "random"], ["blurred", "black"], FEW, step=64)
-        first, _ = study(network, 1, image, ["layer"], ["black"], settings, step=64)
-        again, _ = study(network, 1, image, ["layer"], ["black"], settings, step=64)
-    np.testing.assert_allclose(areas["abc"], wanted["abc"], rtol=1e-9)
-    assert first.equals(again)
+        found = areas(network, image, FEW)
+        first, again = areas(network, image, settings), areas(network, image, settings)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+    np.testing.assert_array_equal(first, again)
 
 
 def test_a_network_goes_where_it_is_sent(cuda, monkeypatch) -> None:

@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from insdel.errors import UserError
-from insdel.own import mlp
 from insdel_paper import networks
 from insdel_paper.data import Dataset, split
 from insdel_paper.networks import Hyper, Recipe, stacked
@@ -59,16 +58,6 @@ def test_replicates_train_together_on_the_device(cuda) -> None:
     assert kinds(there.weights.values()) == {"cuda"}
     points = torch.from_numpy(ROWS[0])
     torch.testing.assert_close(here.predict(points), there.predict(points).cpu())
-
-
-@pytest.mark.parametrize("place", ["cpu", "cuda"])
-def test_replicates_race_on_one_device(cuda, place, monkeypatch) -> None:
-    seen = []
-    for module in (stacked, mlp):
-        plain = module.fit
-        monkeypatch.setattr(module, "fit", lambda *a, p=plain, **k: (seen.append(k["device"]), p(*a, **k))[1])
-    stacked.joint_versus_single(*ROWS, HYPER, seeds=(0, 1), repeats=1, recipe=RECIPE, device=place)
-    assert set(seen) == {place} and len(seen) == 3
 
 
 def test_a_device_that_is_not_there_is_refused_in_plain_words(monkeypatch) -> None:

@@ -358,7 +358,8 @@ def test_binary_features_by_index_mask_and_name():
 
 def test_methods_describe_themselves():
     for name, method in METHODS.items():
-        assert method.title and len(method.description) > 20 and method.description.endswith((".", "]")), name
+        first = (method.run.__doc__ or "").split("\n")[0]
+        assert method.title and len(first) > 20 and first.endswith((".", "]")), name
         assert isinstance(method.options, dict)
 
 

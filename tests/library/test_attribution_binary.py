@@ -111,3 +111,13 @@ def test_many_binary_features_on_a_network():
         assert np.abs(completeness(f, x, reference, A)).max() < tolerance
         small = explain(method, f, x, reference, binary=range(8), chunk=999)
         assert np.allclose(A, small, atol=1e-6)
+
+
+def test_interpolating_takes_as_many_binary_features_as_the_limit_says() -> None:
+    x, reference = torch.zeros(1, 4), torch.ones(1, 4)
+    f = torch.nn.Linear(4, 1)
+    options = {"binary": [0, 1, 2], "steps": 4}
+    at_limit = explain("ig_interpolated", f, x, reference, max_features=3, **options)
+    torch.testing.assert_close(at_limit, f.weight.detach().to(at_limit.dtype))
+    with pytest.raises(ValueError, match=r"2\*\*3 gradients per step .* limit is 2\*\*2"):
+        explain("ig_interpolated", f, x, reference, max_features=2, **options)

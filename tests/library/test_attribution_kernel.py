@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import insdel
 from insdel import explain
 from insdel.attribution import kernel
-from insdel.attribution.kernel import sample_subsets
+from insdel.attribution.kernel import _regress, sample_subsets
 
 
 def game(n, seed=0):
@@ -147,3 +147,17 @@ def test_float32_module_agrees_with_the_lattice():
     x, reference = torch.randn(2, 5, 8)
     expected = torch.stack([lat.shapley() for lat in insdel.lattices(f, x, reference)])
     assert torch.equal(explain("kernel_shap", f, x, reference), expected)
+
+
+def test_standard_errors_of_the_regression_are_those_of_its_residuals() -> None:
+    """A sandwich: what each half-difference does to the values, times its residual, where subsets are missing."""
+    rng = np.random.default_rng(0)
+    masks, weights, missing = rng.random((40, 6)) < 0.5, rng.random(40) + 0.1, rng.random(40)
+    y = rng.normal(size=(3, 40))
+    values, errors = _regress(y, masks, weights, missing)
+    effect = _regress(np.eye(40), masks, weights, missing)[0]  # (40, 6): the values are linear in y
+    np.testing.assert_allclose(values, y @ effect)
+    residuals = y - values @ (masks - 0.5).T
+    for pair, feature in np.ndindex(*errors.shape):
+        variance = sum(missing * residuals[pair] ** 2 * effect[:, feature] ** 2)
+        assert errors[pair, feature] == pytest.approx(variance**0.5)

@@ -7,6 +7,7 @@ import torch
 from captum._utils.models.linear_model import SkLearnLasso
 
 from insdel import explain
+from insdel.attribution.coalitions import Task
 from insdel.attribution.lime import lime_fit
 from insdel.evaluate import Pairs
 
@@ -30,7 +31,7 @@ def test_the_estimator_is_captums(samples, alpha, width):
     reference[0] = -x[0]
     x[1] = 0  # no direction: every hybrid is equally far
     keep = torch.rand(6, samples, 5, generator=generator) < 0.5
-    ours = lime_fit(f, Pairs.of(x, reference), np.arange(6), keep.numpy(), alpha, width)
+    ours = lime_fit(Task(f, Pairs.of(x, reference)), np.arange(6), keep.numpy(), alpha, width)
     theirs = torch.stack([captum_lime(x[p], reference[p], keep[p], alpha, width) for p in range(6)])
     assert np.allclose(ours, theirs.numpy(), atol=1e-5) and np.abs(ours).max() > 1
 

@@ -44,7 +44,7 @@ def variances(prior: odd.Prior, sets: list[tuple[int, ...]]) -> np.ndarray:
 
 def shared(sets: list[tuple[int, ...]]) -> np.ndarray:
     """What every parity gives to each of five players, (sets, 5)."""
-    return np.array([[-2 / len(u) if j in u else 0.0 for j in range(5)] for u in sets])
+    return np.array([[2 / len(u) if j in u else 0.0 for j in range(5)] for u in sets])
 
 
 def test_the_covariance_is_a_sum_over_odd_parities(z, prior):
@@ -95,7 +95,7 @@ def test_steps_find_the_features_that_interact():
     y = (z @ np.arange(1.0, 11) + 3 * z[:, :3].prod(axis=1))[:, None]
     found = []
     for steps in range(7):
-        prior = odd.climb(odd.Prior.alike(1.5, 10), y, z, steps)
+        prior = odd.climb(odd.Prior(np.full(10, 0.15), odd.USUAL), y, z, steps)
         found.append(fitness(prior, y, z))
     assert found == sorted(found) and found[-1] > found[0] + 50
     assert prior.b[:3].min() > 10 * prior.b[3:].max()
@@ -108,7 +108,7 @@ def test_pairs_without_interactions_say_nothing_about_the_prior():
     additive = z @ rng.normal(size=(10, 20))
     alone, beside = odd.learn(interacting[:, None], z), odd.learn(np.column_stack([interacting, additive]), z)
     assert np.array_equal(alone.b, beside.b) and alone.rough == beside.rough
-    assert np.array_equal(odd.learn(additive, z).b, odd.Prior.alike(odd.STRENGTHS[0], 10).b)
+    assert np.array_equal(odd.learn(additive, z).b, np.full(10, odd.STRENGTHS[0] / 10))
 
 
 def test_subsets_are_different_and_depend_on_the_number_of_players_only():

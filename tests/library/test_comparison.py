@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -366,3 +367,14 @@ def test_options_of_a_method_that_a_lattice_could_answer_are_used():
         walks = insdel.curve(f, x, reference, insdel.order(attributions, mode))
         assert np.allclose(table.query("mode == @mode")["abc"], insdel.abc(walks, mode), atol=1e-9)
     assert np.abs(table["abc"] - exact["abc"]).max() > 0.1
+
+
+def test_a_model_that_is_random_is_warned_of() -> None:
+    """Its areas hold noise, with scores that look like any others."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(6, 4))
+    with pytest.warns(UserWarning, match=r"different predictions; pair \d has .* dropout"):
+        insdel.compare(lambda z: z.sum(axis=1) + 0.1 * rng.normal(size=len(z)), x, x[::-1], ["two_sided"], progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        insdel.compare(lambda z: z.sum(axis=1), x, x[::-1], ["two_sided"], progress=False)

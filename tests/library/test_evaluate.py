@@ -179,6 +179,13 @@ def test_columns_in_another_order_than_the_model_was_fitted_to_reach_it_in_its_o
         predict(f, FRAME.rename(columns={"c": "d"}))
 
 
+def test_a_booster_of_lightgbm_gets_its_columns_in_its_own_order():
+    library = pytest.importorskip("lightgbm")
+    small = {"verbose": -1, "min_data_in_leaf": 1, "min_data_in_bin": 1}
+    booster = library.train(small, library.Dataset(FRAME, X @ W), 5)
+    assert np.allclose(predict(booster.predict, FRAME[["b", "c", "a"]]), booster.predict(FRAME))
+
+
 def test_a_function_of_arrays_is_told_what_a_data_frame_is_turned_into():
     with pytest.raises(TypeError) as caught:
         insdel.curve(numpy_only, FRAME, OTHER, [0, 1, 2])

@@ -6,13 +6,16 @@ import functools
 import json
 import logging
 import threading
+from collections import deque
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from pandas.testing import assert_frame_equal
+from sklearn.tree import DecisionTreeRegressor
 from torch import nn
 
 import insdel
@@ -172,8 +175,15 @@ VALUES = {
     "numbers": (1, 2), "floats": (0.1, np.nextafter(0.1, 1)), "kinds": (1, True), "texts": ("1", 1), "none": (None, 0),
     "not finite": (np.nan, np.inf), "nested": ({"a": [1, {"b": LONG}]}, {"a": [1, {"b": CHANGED}]}),
     "dataclasses": (Given(1, LONG), Given(1, CHANGED)), "enums": (Colour.RED, Colour.BLUE),
+    "keyword defaults": (lambda z, *, k=1: z + k, lambda z, *, k=2: z + k),
     "functions": (lambda z: z + 1, lambda z: z + 2), "partial": (functools.partial(scaled, 1), functools.partial(scaled, 2)),
     "generators": (np.random.default_rng(1), np.random.default_rng(2)), "sets": ({1, 2}, {1, 3}),
+    "methods": (np.random.default_rng(1).normal, np.random.default_rng(2).normal), "bytes": (b"1", b"2"),
+    "queues": (deque([1]), deque([2])), "cached": (functools.cache(lambda z: z + 1), functools.cache(lambda z: z + 2)),
+    "sparse tensors": (torch.eye(2).to_sparse(), 2 * torch.eye(2).to_sparse()), "paths": (Path("a"), Path("b")),
+    "text columns": (pd.DataFrame({"a": ["b"]}, dtype="string"), pd.DataFrame({"a": ["c"]}, dtype="string")),
+    "text arrays": (pd.array(["b"], dtype="string"), pd.array(["c"], dtype="string")),
+    "fitted models": (DecisionTreeRegressor(max_depth=1).fit(X, X[:, 0]), DecisionTreeRegressor(max_depth=1).fit(X, X[:, 1])),
 }  # fmt: skip
 
 
@@ -183,6 +193,11 @@ def test_values_are_told_apart_and_recognised(what):
     written = json.loads(json.dumps(plain(copy.deepcopy(one))))
     assert not list(differences(written, plain(one)))
     assert list(differences(written, plain(other)))
+
+
+def test_equal_values_are_written_alike_whether_they_are_one_object_or_two():
+    one = Given(1, LONG)
+    assert plain([one, one, [one]]) == plain([one, copy.deepcopy(one), [one]])
 
 
 def test_what_cannot_be_identified_is_refused(tmp_path):

@@ -16,6 +16,7 @@ from sklearn.preprocessing import OneHotEncoder
 import insdel
 from insdel.errors import UserError
 from insdel.frames import encode
+from insdel.report import _walks
 
 
 def table(rows=240, seed=0):
@@ -280,6 +281,13 @@ def test_plots_and_report_show_names_and_stand_alone(tmp_path):
         c.report(tmp_path / "r.pdf")
 
 
+def test_a_report_gives_no_p_value_where_there_is_none(tmp_path):
+    """One row, or areas that are equal in all rows, leave nothing to judge a difference by."""
+    c = insdel.compare(PIPE.predict, X, R, {"KS": "kernel_shap", "again": "kernel_shap"}, progress=False)
+    page = c.report(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "nan" not in page and "0.0001" not in page and page.count("<td>–</td>") == 4
+
+
 def test_frames_come_back_as_they_were():
     frame = FRAME.assign(day=pd.Timestamp("2020-01-01"), text="a", big=2**60 + 1, flag=True, small=np.float32(0.1))
     frame["text"] = frame["text"].where(np.arange(len(frame)) % 2 == 0, None)
@@ -343,10 +351,11 @@ def explanation(values, base, data=None, names=("a", "b", "c")):
     return shap.Explanation(values=np.asarray(values), base_values=base, data=data, feature_names=list(names))
 
 
-def test_explanations_of_one_row_belong_to_one_row():
+@pytest.mark.parametrize("data", [np.ones(3), None], ids=["with data", "values alone"])
+def test_explanations_of_one_row_belong_to_one_row(data):
     weights = np.array([1.0, 2.0, 3.0])
     x, reference = pd.DataFrame(np.eye(3), columns=list("abc")), pd.DataFrame(np.zeros((1, 3)), columns=list("abc"))
-    one = explanation([1.0, 0.0, 0.0], 0.0, data=np.ones(3))
+    one = explanation([1.0, 0.0, 0.0], 0.0, data=data)
     f = lambda z: z.to_numpy() @ weights  # noqa: E731
     single = insdel.compare(f, x.iloc[[0]], reference, {"mine": one, "best": "best"}, progress=False)
     assert len(single.table) == 4
@@ -388,3 +397,12 @@ def test_classifiers_are_told_about_proba():
         insdel.explain("kernel_shap", lambda z: np.ones((len(z), 2)), x, x + 1)
     with pytest.raises(UserError, match=r"'yes' \(str.*insdel.proba\(classifier, k\)"):
         insdel.explain("kernel_shap", lambda z: np.array(["yes"] * len(z), dtype=object), x, x + 1)
+
+
+def test_a_report_shows_the_walks_of_the_lowest_and_the_highest_score() -> None:
+    rng = np.random.default_rng(1)
+    x, reference = rng.normal(size=(2, 7, 5))
+    c = insdel.compare(lambda z: np.exp(z).prod(axis=1) + z[:, 0] * z[:, 1], x, reference, ["occlusion"], progress=False)
+    scores = c.table.groupby("row")["score"].mean()
+    rows = [row for row, *_ in _walks(c, ["occlusion"])]
+    assert rows[0] == scores.idxmin() and rows[-1] == scores.idxmax() and len(rows) == 3

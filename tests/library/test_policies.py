@@ -1,6 +1,7 @@
 """The policies against plain loops, on ties, without candidates, on odd sizes, and at size."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given, settings
@@ -197,3 +198,9 @@ def test_a_policy_is_chosen_by_name():
     assert policies.choose("average", f, points, data=points[:4]) == policies.average(points, points[:4])
     with pytest.raises(ValueError, match="policy must be one of counterfactual, one_to_one, average; found 'nearest'"):
         policies.choose("nearest", f, points)
+
+
+def test_pairs_of_data_frames_can_be_compared():
+    frame = pd.DataFrame({"size": np.arange(6.0), "town": list("aabbcc")})
+    assert policies.one_to_one(frame) == policies.one_to_one(frame)
+    assert policies.one_to_one(frame) != policies.one_to_one(frame.assign(size=1.0))

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 import insdel
 from insdel import UserError, policies, stats, summary
@@ -203,16 +204,20 @@ def test_bootstrap_can_be_left_out() -> None:
 def test_plus_minus() -> None:
     assert stats.plus_minus(1.23456, 0.0123) == "1.235\u00a0±\u00a00.012"
     assert stats.plus_minus(1.2, 0.31, 1) == "1.2\u00a0±\u00a00.3" and stats.plus_minus(float("nan"), 1.0) == ""
+    assert stats.plus_minus(0.25, 0.0) == "0.25\u00a0±\u00a00.00"
     assert stats.plus_minus(0.25, 0.1, 2, "+") == "+0.25\u00a0±\u00a00.10"
     assert stats.plus_minus(2e-9, 1e-9) == "2e-09\u00a0±\u00a01e-09"
 
 
 def test_holm_judges_all_at_once() -> None:
-    assert stats.holm([5.0, -4.0, 0.5]).tolist() == [True, True, False]
-    assert stats.holm([2.1]).tolist() == [True] and not stats.holm([2.1] * 10).any()
-    assert stats.holm([]).tolist() == []
+    def differ(margins: list[float]) -> list[bool]:
+        return (stats.holm_adjusted(2 * norm.sf(np.abs(margins))) <= 0.05).tolist()
+
+    assert differ([5.0, -4.0, 0.5]) == [True, True, False]
+    assert differ([2.1]) == [True] and not any(differ([2.1] * 10))
+    assert differ([]) == []
     noise = np.random.default_rng(0).normal(size=(2000, 20))
-    assert np.mean([stats.holm(row).any() for row in noise]) == pytest.approx(0.05, abs=0.015)
+    assert np.mean([any(differ(row)) for row in noise]) == pytest.approx(0.05, abs=0.015)
 
 
 SMALL = pd.DataFrame({"pair": [0, 1], "method": "a", "mode": "insertion", "abc_per_feature": [1.0, 2.0]})
@@ -275,3 +280,10 @@ def test_correlation_error_is_the_jackknife_of_plain_correlations(m: int) -> Non
     without = [np.corrcoef(np.delete(x, k), np.delete(y, k))[0, 1] for k in range(m)]
     assert value == pytest.approx(np.corrcoef(x, y)[0, 1])
     assert se == pytest.approx(np.sqrt((m - 1) / m * sum((r - value) ** 2 for r in without)))
+
+
+def test_a_test_has_one_degree_of_freedom_less_than_there_are_points() -> None:
+    """Six pairs of five points: three x, two x′."""
+    ends = stats.PairIds(np.array([0, 0, 1, 1, 2, 2]), np.array([3, 4, 3, 4, 3, 4]))
+    _, se, low, high, _ = stats.mean_test(np.array([1.0, 2.0, 4.0, 3.0, 5.0, 9.0]), ends)
+    assert (high - low) / 2 == pytest.approx(2.7764451 * se)  # t of four degrees of freedom

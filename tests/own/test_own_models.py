@@ -18,6 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from insdel.errors import UserError
 from insdel.evaluate import predict
+from insdel.frames import fitted_names
 from insdel.own import mlp, models
 from insdel.own.table import Table, read
 from insdel_paper import networks
@@ -43,7 +44,7 @@ X = FLATS[FEATURES]
 
 def table(folder: Path, model: object, target: str = "price") -> Table:
     FLATS.to_csv(folder / "flats.csv", index=False)
-    hints = {"fitted": models.fitted_columns(model), "categorical": models.categorical_columns(model)}
+    hints = {"fitted": fitted_names(model), "categorical": models.categorical_columns(model)}
     return read(folder / "flats.csv", target, drop=[] if hints["fitted"] else ["speed"], **hints)
 
 
@@ -221,10 +222,10 @@ def test_a_saved_network_standardises_what_it_gets(tmp_path: Path) -> None:
     rows = X[["area", "rooms"]]
     inputs = {"names": list(rows), "center": list(rows.mean()), "width": list(rows.std())}
     points = ((rows - rows.mean()) / rows.std()).to_numpy(np.float32)
-    network = mlp.fit(points, FLATS["price"].to_numpy(), mlp.Hyper((8,), 0.0, 1e-2), epochs=3, progress=False)
+    network = networks.fit(points, FLATS["price"].to_numpy(), networks.Hyper((8,), 0.0, 1e-2), epochs=3, progress=False)
     path = mlp.save(network, tmp_path / "net.safetensors", inputs)
     model = models.load(str(path))
-    assert models.fitted_columns(model) == ["area", "rooms"]
+    assert fitted_names(model) == ["area", "rooms"]
     subject = models.prepare(model, table(tmp_path, model), path.name)
     expected = network(torch.from_numpy(points))
     np.testing.assert_allclose(predict(subject.f, subject.features), expected, rtol=1e-4)

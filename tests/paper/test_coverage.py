@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
-from insdel_paper import figures
 from insdel_paper.studies import coverage
 
 
@@ -50,14 +48,3 @@ def test_skewed_values_are_covered_less_often_and_studentising_helps() -> None:
     few, many = held.values()
     assert many["standard error"] < few["standard error"] and many["naive error"] < many["standard error"]
     assert abs(many["studentised"] - np.mean(coverage.LEVELS)) < abs(many["standard error"] - np.mean(coverage.LEVELS))
-
-
-def test_the_figure_shows_all_intervals_and_the_promise() -> None:
-    columns = {"standard error": [0.5, 0.9], "naive error": [0.4, 0.7], "studentised": [0.6, 0.95]}
-    held = pd.DataFrame(columns, index=[0.5, 0.9])
-    panels = figures.experiment_coverage({"one": held, "other": held}).axes
-    for panel in panels:
-        promise, known, studentised, naive = panel.lines
-        assert list(known.get_ydata()) == [0.5, 0.9] and list(naive.get_ydata()) == [0.4, 0.7]
-        assert list(studentised.get_ydata()) == [0.6, 0.95] and np.array_equal(promise.get_xdata(), promise.get_ydata())
-    assert len(panels) == 2 and not plt.get_fignums()

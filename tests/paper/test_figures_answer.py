@@ -21,7 +21,7 @@ def means(methods: list[str], start: float) -> pd.DataFrame:
 
 def test_dumbbells_hold_both_means_and_the_limits():
     ours, printed = means(["best", "kernel_shap", "random", "expected"], 10.0), means(["kernel_shap", "random"], 1.0)
-    left, right = answer.dumbbells(ours, printed, TITLES).axes
+    left, right = answer.dumbbells(ours, printed, TITLES, "").axes
     segments = [line.get_xdata() for line in left.lines if list(line.get_ydata()) in ([0, 0], [1, 1])]
     assert [list(ends) for ends in segments[:2]] == [[11.0, 1.0], [12.0, 2.0]]
     upright = {line.get_label(): line.get_xdata()[0] for line in right.lines if line.get_label().endswith(", ours")}
@@ -31,7 +31,7 @@ def test_dumbbells_hold_both_means_and_the_limits():
 
 def test_dumbbells_do_without_limits():
     ours = printed = means(["kernel_shap", "random"], 1.0)
-    figure = answer.dumbbells(ours, printed, TITLES)
+    figure = answer.dumbbells(ours, printed, TITLES, "")
     assert not any(line.get_label().endswith(", ours") for panel in figure.axes for line in panel.lines)
 
 

@@ -37,24 +37,9 @@ def lines(axes: Axes) -> dict[str, np.ndarray]:
     return {str(bar.get_label()): np.column_stack(bar.lines[0].get_data()).astype(float) for bar in axes.containers}
 
 
-def test_areas_are_drawn_over_evaluations(spent: pd.DataFrame) -> None:
-    figure = figures.spend_areas(spent, {"kernel_shap": "Kernel SHAP"}, " (GeV)")
-    assert [axes.get_title() for axes in figure.axes] == ["insertion", "deletion"]
-    assert figure.axes[0].get_ylabel() == "mean ABC / n (GeV)"
-    for axes, top in zip(figure.axes, (20, 10), strict=True):
-        assert axes.get_xscale() == "log" and axes.get_xlabel() == "model evaluations per pair"
-        drawn = lines(axes)
-        np.testing.assert_allclose(drawn["Kernel SHAP"], [[64, top - 2], [128, top]])
-        np.testing.assert_allclose(drawn["lime"], [[25, top - 4], [50, top - 1]])
-        marks = {line.get_label(): line.get_ydata() for line in axes.lines}
-        assert list(marks["occlusion"]) == [top - 3]
-        assert set(marks["random"]) == {top - 5}  # free: a line across, as a log axis has no zero
-    [legend] = figure.legends
-    assert {text.get_text() for text in legend.get_texts()} == {"Kernel SHAP", "lime", "occlusion", "random"}
-
-
 def test_shortfalls_are_percent_of_the_exact_area(spent: pd.DataFrame) -> None:
-    insertion, deletion = figures.spend_shortfall(spent, share=0.05).axes
+    figure = figures.spend_shortfall(spent, {}, share=0.05)
+    insertion, deletion = figure.axes
     np.testing.assert_allclose(lines(insertion)["lime"], [[25, 20], [50, 5]])
     np.testing.assert_allclose(lines(deletion)["lime"], [[25, 40], [50, 10]])
     assert "occlusion" not in lines(insertion)
@@ -62,6 +47,7 @@ def test_shortfalls_are_percent_of_the_exact_area(spent: pd.DataFrame) -> None:
     assert (low, high) == (pytest.approx(20 - 4), pytest.approx(20 + 4))  # two standard errors of 2 %
     near = next(line for line in insertion.lines if line.get_label() == "5 %")
     assert set(near.get_ydata()) == {5}
+    assert figure.get_supxlabel() == "model evaluations per pair" and insertion.get_xscale() == "log"
     assert insertion.get_yscale() == "symlog" and "%" in insertion.get_ylabel()
 
 
@@ -70,13 +56,13 @@ def test_ratios_begin_at_one_and_mark_the_limit(bench: pd.DataFrame) -> None:
     assert exact.get_title("left") == "exact" and curves.get_title("left") == "curves"
     assert exact.get_xscale() == "log" and "insdel" in curves.get_xlabel()
     who = [label.get_text() for label in exact.get_yticklabels()]
-    assert who == [figures.LIMIT, "shap", "insdel, folded", "insdel"]  # the first row of the table is on top
+    assert who == ["insdel", "insdel, folded", "shap", figures.LIMIT] and exact.yaxis_inverted()
     ends = [bar.get_x() + bar.get_width() for bar in exact.patches]
-    np.testing.assert_allclose(ends, [0.8, 3.0, 0.5, 1.0])
-    assert to_hex(exact.patches[0].get_facecolor()).upper() == figures.PALETTE["orange"]
+    np.testing.assert_allclose(ends, [1.0, 0.5, 3.0, 0.8])
+    assert to_hex(exact.patches[-1].get_facecolor()).upper() == figures.PALETTE["orange"]
     assert {line.get_xdata()[0] for line in exact.lines} == {0.8, 1}
     assert {line.get_xdata()[0] for line in curves.lines} == {1}
-    assert [text.get_text() for text in curves.texts] == ["40 ×", "1 ×"]
+    assert [text.get_text() for text in curves.texts] == ["1 ×", "40 ×"]
 
 
 def test_growth_is_drawn_beside_doubling(bench: pd.DataFrame) -> None:
@@ -122,16 +108,3 @@ def test_enough_is_where_errors_stay_small() -> None:
     enough = figures.estimator_enough(table, 0.05).loc[("events", "average")]
     assert enough.to_dict() == {"insdel": 128, "best rival": 256}  # that shap was lucky with 64 does not count
     assert figures.estimator_enough(table, 0.001).isna().all(axis=None)
-
-
-def test_costs_that_grow_by_a_known_power() -> None:
-    rows = [{"axis": axis, "who": who, "size": size, "seconds": 2.0 * size**power + constant}
-            for axis, who, power, constant in (("pairs", "own", 1, 0), ("features", "own", 0.5, 0), ("pairs", "late", 2, 50))
-            for size in (1, 10, 100, 1000)]  # fmt: skip
-    table = pd.DataFrame(rows)
-    rates = figures.growth_rates(table)
-    assert rates["power"].to_dict() == pytest.approx({("pairs", "own"): 1, ("features", "own"): 0.5, ("pairs", "late"): 2}, abs=2e-3)
-    assert set(rates["from"]) == {100} and rates.loc[("pairs", "own"), "seconds at the end"] == 2000
-    pairs, features = figures.scale_costs(table).axes
-    assert [line.get_label() for line in pairs.lines] == ["own", "late"] and len(features.lines) == 1
-    assert list(pairs.lines[1].get_ydata()) == [52, 250, 20_050, 2_000_050] and pairs.get_xlabel() == "pairs"

@@ -1,6 +1,5 @@
 """Figures of chapters 9 and 10: each draws what it was given, and says on its axes what that is."""
 
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -68,48 +67,3 @@ def test_distributions_leave_out_the_far_tail_only() -> None:
 def test_distributions_hide_the_panels_that_have_no_column(tables: dict[str, pd.DataFrame]) -> None:
     figure = figures.data_distributions(tables, ["area", "rooms", "area"], across=2)
     assert [axes.axison for axes in figure.axes] == [True, True, True, False]
-
-
-def test_shares_put_the_most_frequent_on_top_and_keep_the_features_together() -> None:
-    shares = {
-        "genuine": pd.Series({"pool": 0.9, "golf": 0.1, "lift": 0.5}),
-        "simulated": pd.Series({"golf": 0.2, "lift": 0.6, "pool": 0.8}),
-    }
-    axes = only(figures.data_shares(shares))
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["golf", "lift", "pool"]
-    np.testing.assert_array_equal(points(axes, 0), [[0.1, 0], [0.5, 1], [0.9, 2]])
-    np.testing.assert_array_equal(points(axes, 1), [[0.2, 0], [0.6, 1], [0.8, 2]])
-    assert legend(axes) == ["genuine", "simulated"]
-
-
-def test_residuals_are_drawn_over_the_mass_and_zeros_stay_on_the_page() -> None:
-    off = {"columns": [1e-3, 0.0, 1e-6], "momenta": [1e-5, 1e-7, 0.0]}
-    axes = only(figures.data_residuals([2, 20, 90], off, {"claimed": 0.006, "measured": 1e-4}))
-    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    np.testing.assert_array_equal(points(axes, 0), [[2, 1e-3], [20, 1e-16], [90, 1e-6]])
-    np.testing.assert_array_equal(points(axes, 1)[:, 1], [1e-5, 1e-7, 1e-16])
-    assert [line.get_ydata()[0] for line in axes.lines[2:]] == [0.006, 1e-4]
-    assert legend(axes) == ["columns", "momenta", "claimed", "measured"]
-
-
-def test_history_marks_the_epoch_with_the_smallest_validation_loss() -> None:
-    rows = [{"epoch": k, "train": t, "validation": v} for k, (t, v) in enumerate([(3, 2), (1, 0.5), (0.9, 0.7)])]
-    left, right = figures.fit_history({"houses": rows, "events": rows[:1]}).axes
-    np.testing.assert_array_equal(points(left, 0), [[0, 3], [1, 1], [2, 0.9]])
-    np.testing.assert_array_equal(points(left, 1), [[0, 2], [1, 0.5], [2, 0.7]])
-    np.testing.assert_array_equal(points(left, 2), [[1, 0.5]])
-    np.testing.assert_array_equal(points(right, 2), [[0, 2]])
-    assert (left.get_title(), right.get_title()) == ("houses", "events")
-
-
-def test_recipes_have_a_row_each_with_every_seed_and_their_mean() -> None:
-    table = pd.DataFrame(
-        {"recipe": ["chosen", "naive", "chosen", "naive"], "seed": [0, 0, 1, 1], "loss": [0.1, 0.4, 0.3, 0.8]}
-    )
-    first, second = figures.fit_recipes({"houses": table, "events": table.iloc[:2]}).axes
-    chosen, naive = (dots.get_offsets() for dots in first.collections[:2])
-    np.testing.assert_allclose(np.vstack([chosen, naive]), [[0.1, 0], [0.3, 0], [0.4, 1], [0.8, 1]])
-    np.testing.assert_allclose(points(first, 0), [[0.2, 0], [0.6, 1]])
-    assert [label.get_text() for label in first.get_yticklabels()] == ["chosen", "naive"]
-    np.testing.assert_allclose(points(second, 0), [[0.1, 0], [0.4, 1]])
-    assert first.get_title() == "houses" and legend(first) == ["a seed", "mean"]

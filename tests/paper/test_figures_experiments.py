@@ -47,7 +47,7 @@ def test_aggregate_does_not_depend_on_the_order_of_rows(table):
 
 def test_scatter_has_a_row_per_sign(table):
     rises = RNG.random(PAIRS) < 0.3
-    shapley_up, gradients_up, shapley_down, _ = figures.experiment_scatter(table, rises).axes
+    shapley_up, gradients_up, shapley_down, _ = figures.experiment_scatter(table, rises, "").axes
     up, diagonal = shapley_up.lines
     down, _ = shapley_down.lines
     assert np.array_equal(up.get_xdata(), area(table, "kernel_shap", "insertion")[rises])

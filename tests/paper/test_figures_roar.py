@@ -43,7 +43,7 @@ def test_curves_are_losses_over_shares(table: pd.DataFrame) -> None:
 
 def test_noise_is_written_on_the_panel(table: pd.DataFrame) -> None:
     flat = table.assign(loss=1.0)
-    assert "noise" in figures.roar_curves({"flat": flat}).axes[0].get_title()
+    assert "noise" in figures.roar_curves({"flat": flat}, {}).axes[0].get_title()
     labels = [label.get_text() for label in figures.roar_bends({"flat": flat, "real": table}).axes[0].get_yticklabels()]
     assert labels == ["flat (noise)", "real"]
 

@@ -23,8 +23,9 @@ def only(figure: Figure) -> Axes:
     return axes
 
 
-def legend(axes: Axes) -> list[str]:
-    return [text.get_text() for text in axes.get_legend().get_texts()]
+def legend(place: Axes | Figure) -> list[str]:
+    drawn = place.legends[0] if isinstance(place, Figure) else place.get_legend()
+    return [text.get_text() for text in drawn.get_texts()]
 
 
 def bars(axes: Axes) -> np.ndarray:
@@ -57,7 +58,7 @@ def test_orders_histogram_counts_every_order_of_every_sample(lattice: insdel.Lat
     axes = only(figures.orders_histogram(samples, {"zero": 0.0, "best": 145.0}, "area", bins=10))
     counts = [np.diff(patch.get_path().vertices[:, 0]) for patch in axes.patches]
     assert len(counts) == 4  # an outline and a filling each
-    assert legend(axes) == ["insertion", "deletion", "zero", "best"]
+    assert legend(axes.figure) == ["insertion", "deletion", "zero", "best"]
     assert [line.get_xdata()[0] for line in axes.lines] == [0.0, 145.0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("area", "number of orders")
     tallest = max(float(patch.get_path().vertices[:, 1].max()) for patch in axes.patches)
@@ -82,22 +83,3 @@ def test_split_ledger_stacks_the_parts_from_start_to_end() -> None:
 def test_split_ledger_keeps_bars_below_zero_in_sight() -> None:
     axes = only(figures.split_ledger(["∅", "a"], [1.0, -3.0]))
     assert axes.get_ylim()[0] <= -2
-
-
-def test_split_entry_fills_the_points_from_the_last_member_on() -> None:
-    axes = only(figures.split_entry(["∅", "a", "b"], [0, 2, 1], ["b", "a"]))
-    filled = [[face[3] > 0 for face in row.get_facecolors()] for row in axes.collections]
-    assert filled == [[True, True, True], [False, False, True], [False, True, True]]
-    assert [text.get_text() for text in axes.texts] == ["× 3", "× 1", "× 2"]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["∅", "a", "b"]
-    assert axes.get_xlabel() == "one more feature taken from x′"
-
-
-def test_shuffle_weights_mirrors_insertion_and_deletion() -> None:
-    weights = [0.0, -1 / 6, -1 / 4]
-    axes = only(figures.shuffle_weights([1, 2, 3], weights))
-    heights = bars(axes)[:, 2]
-    np.testing.assert_allclose(heights[:3], weights)
-    np.testing.assert_allclose(heights[3:], np.negative(weights))
-    assert legend(axes) == ["insertion", "deletion"]
-    assert "E(ABC)" in axes.get_ylabel()

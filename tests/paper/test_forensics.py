@@ -1,7 +1,7 @@
 """The search for the authors' training, and the learning curve, at the size of a toy."""
 
-import json
 import math
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -10,14 +10,10 @@ import torch
 
 import insdel
 from insdel.evaluate import predict
-from insdel.own.mlp import Hyper
-from insdel_paper import printed
-from insdel_paper.data import simulate_cern
-from insdel_paper.studies import forensics, learning_curve
-from insdel_paper.studies.forensics import candidates as search_module
-from insdel_paper.studies.forensics import changes as variants_module
-from insdel_paper.studies.forensics import reading as reading_module
-from insdel_paper.studies.forensics import rows as rows_module
+from insdel_paper import data, printed
+from insdel_paper.networks.training import Hyper
+from insdel_paper.studies import forensics
+from insdel_paper.studies.experiments import Rows
 
 CHOICE = {**{name: options[0] for name, options in forensics.SPACE["cern"].items()}, "seen": 2_000}
 
@@ -25,19 +21,17 @@ CHOICE = {**{name: options[0] for name, options in forensics.SPACE["cern"].items
 @pytest.fixture(scope="module")
 def events():
     """Simulated events in place of genuine ones, few."""
-    rows = simulate_cern.simulate(520, 3)
-    features, y = rows.drop(columns="M").to_numpy(), rows["M"].to_numpy(np.float32)
-    mean, scale = features[:200].mean(axis=0), features[:200].std(axis=0)
-    x = ((features - mean) / scale).astype(np.float32)
-    return forensics.Rows("cern", x[:200], y[:200], x[320:], y[320:], mean, scale, x[200:320], y[200:320])
+    dataset = data.load("cern", "simulated", n=400, seed=3)
+    split = data.split(dataset, 0.5)
+    return Rows(dataset, "simulated", split, split.x_test, split.y_test)
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch, events):
-    monkeypatch.setitem(search_module.PAPER, "cern", Hyper((12, 8), dropout=0.1, learning_rate=1e-3))
-    monkeypatch.setattr(rows_module, "FULL_ROWS", 320)
-    monkeypatch.setattr(rows_module, "events", lambda: events)
-    monkeypatch.setattr(reading_module.Reading, "samples", 40)
+    monkeypatch.setitem(forensics.PAPER, "cern", Hyper((12, 8), dropout=0.1, learning_rate=1e-3))
+    monkeypatch.setattr(forensics, "FULL_ROWS", 320)
+    monkeypatch.setattr(forensics, "load", lambda name, seed=0: events)
+    monkeypatch.setattr(forensics, "Reading", partial(forensics.Reading, samples=40))
 
 
 def test_what_steers_and_what_judges_is_every_printed_number_once():
@@ -61,11 +55,11 @@ def test_the_print_itself_is_at_distance_zero_and_one_gev_off_is_one():
     assert found == pytest.approx({"steers": 1.0, "judges": 2.0, "correlations": 0.5})
 
 
-def test_a_choice_becomes_a_training():
-    chosen = {**CHOICE, "seen": 360_000, "batch": 64, "optimiser": "sgd", "clip": math.inf}
-    recipe = search_module.recipe(chosen, 17_979)
-    assert (recipe.epochs, recipe.batch, recipe.optimiser, recipe.warmup) == (20, 64, "sgd", 0.0)
-    assert search_module.recipe(chosen, 1_000_000).epochs == 1
+def test_a_choice_becomes_a_training(events):
+    chosen = {**CHOICE, "seen": 600, "batch": 64, "optimiser": "sgd", "clip": math.inf}
+    recipe = forensics.train(events, chosen).config["recipe"]
+    assert [recipe[name] for name in ("epochs", "batch", "optimiser", "warmup")] == [3, 64, "sgd", 0.0]
+    assert forensics.train(events, {**chosen, "seen": 10}).config["recipe"]["epochs"] == 1
 
 
 def test_the_paper_s_number_is_made_up_with_simulated_events(events):
@@ -78,7 +72,7 @@ def test_readings_are_what_compare_measures(events):
     model = forensics.train(events, CHOICE)
     reading = forensics.Reading(model, events, pairs=6, samples=40, raw=True)
     areas = reading.areas("one_to_one")
-    pairs = insdel.policies.one_to_one(events.x, 0)
+    pairs = insdel.policies.one_to_one(events.x_test, 0)
     table = insdel.compare(model, pairs.x[:6], pairs.reference[:6], ["vanilla_grad", "deeplift"]).table
     for method in ("vanilla_grad", "deeplift"):
         for mode in ("insertion", "deletion"):
@@ -88,12 +82,13 @@ def test_readings_are_what_compare_measures(events):
 
 
 def test_raw_features_give_the_same_predictions_and_other_gradients(events):
+    x = events.x_test
     model = forensics.train(events, CHOICE)
-    raw = reading_module.Raw(model, events.mean, events.scale)
-    before = (events.x * events.scale + events.mean).astype(np.float32)
-    assert predict(raw, before) == pytest.approx(predict(model, events.x), abs=1e-3)
-    slope, other = (insdel.explain("vanilla_grad", f, x, x + 1) for f, x in ((model, events.x), (raw, before)))
-    assert other * events.scale == pytest.approx(slope, abs=1e-4)
+    raw = forensics.unscaled(model, events.split.mean, events.split.scale)
+    before = torch.tensor(x * events.split.scale + events.split.mean).float()
+    assert predict(raw, before).numpy() == pytest.approx(predict(model, x), abs=1e-3)
+    slope, other = (insdel.explain("vanilla_grad", f, x, x + 1) for f, x in ((model, x), (raw, before)))
+    assert other.numpy() * events.split.scale == pytest.approx(slope, abs=1e-4)
 
 
 def test_distances_in_raw_units_choose_other_references(events):
@@ -106,59 +101,60 @@ def test_distances_in_raw_units_choose_other_references(events):
 def test_dropout_left_on_changes_every_prediction_and_none_on_average(events):
     model = forensics.train(events, CHOICE)
     noisy = forensics.Reading(model, events, pairs=6, dropout=True)
-    one, two = predict(noisy.f, events.x), predict(noisy.f, events.x)
+    one, two = predict(noisy.f, events.x_test), predict(noisy.f, events.x_test)
     assert (np.asarray(one) != np.asarray(two)).mean() > 0.9
-    linear = reading_module.Dropping(model)
+    linear = forensics.Dropping(model)
     linear.layers = torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.Linear(16, 1, bias=False)).requires_grad_(False)
     linear.ratio = 0.5
-    x = torch.from_numpy(events.x[:1]).expand(200_000, -1)
+    x = torch.from_numpy(events.x_test[:1]).expand(200_000, -1)
     assert linear(x).mean().item() == pytest.approx(linear.layers[1](x[:1]).item(), abs=0.02)
     assert "deeplift" not in noisy.areas("one_to_one").columns.get_level_values(0)
 
 
 def test_houses_are_read_under_one_policy_with_their_binary_features(monkeypatch):
-    rng = np.random.default_rng(0)
-    x = np.concatenate([rng.normal(size=(60, 1)), rng.integers(0, 2, (60, 14))], axis=1).astype(np.float32)
-    y = x.sum(axis=1)
-    rows = forensics.Rows("bangalore", x[:30], y[:30], x[30:], y[30:], np.zeros(15), np.ones(15), x[:0], y[:0], tuple(range(1, 15)))
-    monkeypatch.setitem(reading_module.COUNTERFACTUAL, "bangalore", {"at_least": 3})
-    monkeypatch.setitem(search_module.PAPER, "bangalore", Hyper((8,), dropout=0.1, learning_rate=1e-3))
-    monkeypatch.setattr(rows_module, "houses", lambda seed: rows)
+    rng, names = np.random.default_rng(0), tuple("abcdefghijklmno")
+    x = np.concatenate([rng.normal(size=(60, 1)), rng.integers(0, 2, (60, 14))], axis=1)
+    dataset = data.Dataset("bangalore", pd.DataFrame(x, columns=names), pd.Series(x.sum(axis=1)), names, names[1:], (), "real", {})
+    split = data.split(dataset, 0.5)
+    rows = Rows(dataset, "real", split, split.x_test, split.y_test)
+    monkeypatch.setitem(forensics.COUNTERFACTUAL, "bangalore", {"at_least": 3})
+    monkeypatch.setitem(forensics.PAPER, "bangalore", Hyper((8,), dropout=0.1, learning_rate=1e-3))
+    monkeypatch.setattr(forensics, "load", lambda name, seed=0: rows)
     choice = {**{name: options[0] for name, options in forensics.SPACE["bangalore"].items()}, "seen": 300}
-    one = forensics.candidate(search_module.rows_for("bangalore", choice), choice, pairs=10)
-    assert {row[0] for row in one["fingerprint"]} == {"counterfactual"} and "correlations" not in one
+    one = forensics.candidate("bangalore", choice, pairs=10)
+    assert set(one["policy"]) == {"counterfactual"} and "correlations" not in forensics.distances(one, "bangalore")
     model = forensics.train(rows, choice)
     pair_x, reference = forensics.Reading(model, rows, 10).pick("counterfactual")
     by_hand = insdel.explain("input_x_gradient", model, pair_x, reference, binary=list(range(1, 15)))
     walk = insdel.curve(model, pair_x, reference, np.asarray(insdel.order(by_hand)))
     expected = np.asarray(insdel.abc(walk, per_feature=True)).mean()
-    read = [row[3] for row in one["fingerprint"] if row[1:3] == ["insertion", "input_x_gradient"]]
-    assert read == pytest.approx([expected], abs=1e-5)
+    read = one.query("mode == 'insertion' and method == 'input_x_gradient'")["value"]
+    assert read.to_numpy() == pytest.approx([expected], abs=1e-5)
 
 
 def test_a_search_goes_on_where_it_stopped(events, tmp_path, monkeypatch):
-    monkeypatch.setattr(search_module, "AT_RANDOM", 2)
+    monkeypatch.setattr(forensics, "AT_RANDOM", 2)
     monkeypatch.setitem(forensics.SPACE["cern"], "seen", (400,))
     monkeypatch.setitem(forensics.SPACE["cern"], "batch", (32, 64))
-    first = forensics.search(tmp_path / "a", "cern", 2, pairs=4)
+    forensics.search(tmp_path / "a", "cern", 2, pairs=4)
     kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "a").iterdir()}
-    both = forensics.search(tmp_path / "a", "cern", 3, pairs=4)
-    assert len(first) == 2 and len(both) == 3
+    numbers = forensics.search(tmp_path / "a", "cern", 3, pairs=4)
+    both = forensics.table(numbers, "cern")
+    assert len(kept) == 3 and numbers["candidate"].unique().tolist() == [0, 1, 2] and len(both) == 3
     assert all((tmp_path / "a" / name).stat().st_mtime_ns == time for name, time in kept.items())
     assert not both[list(forensics.SPACE["cern"])].astype(str).duplicated().any()
-    whole = forensics.search(tmp_path / "b", "cern", 3, pairs=4)
-    pd.testing.assert_frame_equal(both, whole)
+    pd.testing.assert_frame_equal(numbers, forensics.search(tmp_path / "b", "cern", 3, pairs=4))
     assert both["steers"].is_monotonic_increasing
 
-    numbers = forensics.fingerprints(tmp_path / "a")
-    again = forensics.nearest(tmp_path / "a", "cern", 1, pairs=4)
-    assert again["candidate"].unique().tolist() == [both["candidate"].iloc[0]]
+    nearest = both["candidate"].iloc[0]
+    choice = both[list(forensics.SPACE["cern"])].to_dict("records")[0]
+    again = forensics.again(tmp_path / "c", "cern", {nearest: choice}, pairs=4)
+    assert again["candidate"].unique().tolist() == [nearest] and "lime_raw" in set(again["method"])
 
-    monkeypatch.setattr(variants_module, "FULL_ROWS", 200)
-    changed = variants_module.variants(tmp_path / "a", "cern", pairs=4)
+    changed = forensics.variants(tmp_path / "d", "cern", choice, pairs=4)
     assert changed["change"].nunique() == 7
     same = changed.query("change == 'as it is'").drop(columns="change").reset_index(drop=True)
-    first = numbers[numbers["candidate"] == both["candidate"].iloc[0]].drop(columns="candidate").reset_index(drop=True)
+    first = numbers.query("candidate == @nearest")[same.columns].reset_index(drop=True)
     pd.testing.assert_frame_equal(same, first)
 
 
@@ -166,10 +162,9 @@ def test_a_training_that_diverges_is_kept_as_such(events, tmp_path, monkeypatch)
     def diverge(*_, **__):
         raise ValueError("the training diverged")
 
-    monkeypatch.setattr(search_module, "candidate", diverge)
-    found = forensics.search(tmp_path, "cern", 1, None)
-    assert math.isnan(found["r2"].item()) and "diverged" in found["failed"].item()
-    assert json.loads((tmp_path / "candidate_0000.json").read_text())["fingerprint"] == []
+    monkeypatch.setattr(forensics, "train", diverge)
+    found = forensics.table(forensics.search(tmp_path, "cern", 1, None), "cern")
+    assert math.isnan(found["r2"].item()) and "diverged" in found["failed"].item() and math.isnan(found["steers"].item())
 
 
 def test_fingerprints_stand_beside_the_print():
@@ -182,11 +177,11 @@ def test_fingerprints_stand_beside_the_print():
 
 
 def test_the_learning_curve_is_kept_point_by_point(events, tmp_path, monkeypatch):
-    curve = learning_curve.learning_curve(tmp_path, events, [(100, 0), (0, 120)], pairs=4, seen=400)
-    monkeypatch.setattr(learning_curve, "point", None)  # nothing is computed again
-    again = learning_curve.learning_curve(tmp_path, events, [(100, 0), (0, 120)], pairs=4, seen=400)
+    curve = forensics.learning_curve(tmp_path, events, [(100, 0), (0, 120)], pairs=4, seen=400)
+    monkeypatch.setattr(forensics, "Reading", None)  # nothing is computed again
+    again = forensics.learning_curve(tmp_path, events, [(100, 0), (0, 120)], pairs=4, seen=400)
     pd.testing.assert_frame_equal(curve, again)
-    shown = learning_curve.levels(curve)
+    shown = forensics.levels(curve)
     assert shown.index.tolist() == [(100, 0), (0, 120)] and curve["epochs"].unique().tolist() == [4, 3]
     assert shown["counterfactual", "kernel_shap", "insertion"].notna().all()
 
@@ -201,9 +196,10 @@ def test_leaders_show_choices_and_distances_of_the_nearest():
 def test_no_choice_is_tried_twice(tmp_path, monkeypatch):
     few = {name: options[:1] for name, options in forensics.SPACE["cern"].items()} | {"batch": (32, 64)}
     monkeypatch.setitem(forensics.SPACE, "cern", few)
-    monkeypatch.setattr(search_module, "AT_RANDOM", 1)
-    monkeypatch.setattr(search_module, "ATTEMPTS", 60)
-    monkeypatch.setattr(search_module, "candidate", lambda rows, choice, seed, **_: {"choice": dict(choice), "r2": 1.0, "steers": 1.0, "fingerprint": []})
+    monkeypatch.setattr(forensics, "AT_RANDOM", 1)
+    monkeypatch.setattr(forensics, "ATTEMPTS", 60)
+    row = {"policy": "average", "mode": "insertion", "method": "random", "value": 1.0, "r2": 1.0}
+    monkeypatch.setattr(forensics, "candidate", lambda name, choice, seed, **_: pd.DataFrame([{**row, **choice}]))
     assert sorted(forensics.search(tmp_path, "cern", 2, None)["batch"]) == [32, 64]
     with pytest.raises(ValueError, match="exhausted"):
         forensics.search(tmp_path, "cern", 3, None)

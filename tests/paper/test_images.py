@@ -11,13 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 from PIL import Image
 from torch import nn
 
 from insdel_paper.data import files
 from insdel_paper.studies import images
-from insdel_paper.studies.images import tfjs, weights
+from insdel_paper.studies.images import weights
 from insdel_paper.studies.images.network import EfficientNet, SameConv2d
 from insdel_paper.studies.images.photos import crop, to_tensor
 
@@ -56,16 +55,6 @@ def test_a_convolution_on_stride_two_begins_at_the_first_pixel():
 def test_the_networks_have_their_published_numbers_of_weights(lite, published):
     normalised = 21_008  # channels with a batch norm: its scale and shift have become one bias
     assert sum(p.numel() for p in EfficientNet(lite).parameters()) == published - normalised
-
-
-def test_folding_a_batch_norm_changes_nothing():
-    torch.manual_seed(0)
-    conv, norm = nn.Conv2d(4, 8, 3, bias=False), nn.BatchNorm2d(8, eps=1e-3).eval()
-    for values in (norm.weight.data, norm.bias.data, norm.running_mean, norm.running_var):
-        values.uniform_(0.2, 2)
-    weight, bias = weights.fold(conv.weight.data, norm.weight.data, norm.bias.data, norm.running_mean, norm.running_var)
-    x = torch.randn(2, 4, 9, 9)
-    torch.testing.assert_close(F.conv2d(x, weight, bias), norm(conv(x)), atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize(("photo", "name", "least"), [("coffee", "espresso", 0.9), ("cat", "Egyptian cat", 0.0)])
@@ -115,7 +104,7 @@ def as_tfjs(network: nn.Module, path: Path) -> Path:
     model = json.dumps({"modelTopology": {"node": [{"op": "Mul"}, *nodes]}, "weightsManifest": manifest}).encode()
     with tarfile.open(path, "w:gz") as archive:
         for file, content in {"model.json": model, "a.bin": data[:1001], "b.bin": data[1001:]}.items():
-            info = tarfile.TarInfo(f"{tfjs.FOLDER}/{file}")
+            info = tarfile.TarInfo(f"{weights.FOLDER}/{file}")
             info.size = len(content)
             archive.addfile(info, io.BytesIO(content))
     return path
@@ -128,7 +117,7 @@ def small() -> nn.Module:
 
 def test_tensorflow_js_weights_come_back_as_they_were(tmp_path):
     network = small()
-    state = tfjs.read_tfjs(as_tfjs(network, tmp_path / "model.tgz"), network)
+    state = weights.read_tfjs(as_tfjs(network, tmp_path / "model.tgz"), network)
     assert state.keys() == network.state_dict().keys()
     for name, value in network.state_dict().items():
         torch.testing.assert_close(state[name], value, atol=0, rtol=0)

@@ -1,7 +1,6 @@
 """Walks on pixels and saliency maps: closed forms, the core's own curve, captum and a second implementation."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from captum.attr import LayerIntegratedGradients
@@ -12,7 +11,7 @@ from torch import nn
 
 import insdel
 from insdel_paper.studies import images
-from insdel_paper.studies.images import saliency, study, walk
+from insdel_paper.studies.images import saliency, walk
 from insdel_paper.studies.images.network import SameConv2d
 
 PREPROCESSING = images.Preprocessing((0.4, 0.5, 0.6), (0.2, 0.25, 0.3), 18, 16)
@@ -270,22 +269,15 @@ def test_too_few_steps_show_in_the_gap():
 def test_a_run_goes_on_where_it_was_killed(tmp_path, monkeypatch):
     few = images.Settings(baselines=3, steps=4, checkpoint=tmp_path)
     whole = images.saliency_map("layer", tiny(), 0, picture(), few)
-    assert len(list(tmp_path.glob("*.npz"))) == 3
-    next(tmp_path.glob("*_00001.npz")).unlink()
-    calls = []
-    plain = saliency.layer_parts
-    monkeypatch.setattr(saliency, "layer_parts", _counted(plain, calls))
+    assert len(list(tmp_path.glob("*/*.parquet"))) == 3
+    next(tmp_path.glob("*/*_0000001.parquet")).unlink()
+    calls, plain = [], saliency.path_parts
+    monkeypatch.setattr(saliency, "path_parts", lambda *given, **how: calls.append(given) or plain(*given, **how))
     again = images.saliency_map("layer", tiny(), 0, picture(), few)
     assert len(calls) == 1
     assert torch.equal(whole.scores, again.scores)
-
-
-def _counted(function, calls):
-    def layer_parts(*arguments):
-        calls.append(arguments)
-        return function(*arguments)
-
-    return layer_parts
+    images.saliency_map("layer", tiny(), 1, picture(), few)  # another class keeps files of its own
+    assert len(calls) == 4 and len(list(tmp_path.glob("*/*.parquet"))) == 6
 
 
 def patch_network() -> images.Classifier:
@@ -317,7 +309,6 @@ def test_occlusion_by_hand_and_its_last_square_ends_at_the_edge():
     network, x = tiny(), picture()
     f = network.probability(2)
     scores = images.saliency_map("occlusion", network, 2, x, images.Settings(patch=6, stride=4)).scores
-    assert saliency._corners(16, 6, 4) == [0, 4, 8, 10]
     falls = np.zeros((16, 16)), np.zeros((16, 16))
     for top in (0, 4, 8, 10):
         for left in (0, 4, 8, 10):
@@ -344,44 +335,18 @@ def test_masks_of_rise_are_half_open_and_differ():
     assert (masks[0] != masks[1]).any()
 
 
-# --- studies
-
-
-def test_a_study_is_tidy_and_resumes(tmp_path):
-    network, x = tiny(), picture()
-    few = images.Settings(baselines=1, steps=3, checkpoint=tmp_path)
-    run = lambda: study.study(network, 0, x, ["layer", "random"], ["black", "noise"], few, step=50)  # noqa: E731
-    areas, curves = run()
-    assert list(areas.columns) == ["reference", "mode", "auc", "abc", "start", "end", "map", "gap"]
-    assert len(areas) == 2 * 2 * 2 and len(curves) == 8 * 7
-    files = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")}
-    pd.testing.assert_frame_equal(run()[0], areas)
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")} == files
-    study.study(network, 1, x, ["random"], ["black"], few, step=50)
-    assert len(list(tmp_path.iterdir())) == 2  # another class has a folder of its own
-
-
 # --- speed
 
 
-def test_speed_counts_pictures_and_waits_for_a_gpu(monkeypatch):
-    """Sixteen pictures, four at a time, at one second a call; the clock is read only once the device is done."""
-    now, waits, sizes = [0.0], [], []
+def test_speed_counts_pictures(monkeypatch):
+    """Sixteen pictures, four at a time, at one second a call, after one that warms up."""
+    now, sizes = [0.0], []
 
     def f(pile):
         now[0] += 1.0
         sizes.append(len(pile))
         return pile[:, 0, 0, 0]
 
-    class OnGpu:
-        device = torch.device("cuda")
-
-        def expand(self, *shape):
-            return torch.zeros(shape[0], 3, 2, 2)
-
-    monkeypatch.setattr(walk.time, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda: waits.append(now[0]))
-    assert images.pictures_per_second(f, torch.zeros(3, 2, 2), 4) == 16 / 4 and not waits
-    assert images.pictures_per_second(f, OnGpu(), 4) == 16 / 4
-    assert waits == [6.0, 10.0]  # after the warm-up, and before the clock is read again
-    assert set(sizes) == {4}
+    monkeypatch.setattr(walk, "read_clock", lambda: now[0])  # it waits for a GPU: see tests/gpu
+    assert images.pictures_per_second(f, torch.zeros(3, 2, 2), 4) == 16 / 4
+    assert sizes == [4] * 5

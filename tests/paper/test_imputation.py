@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from insdel_paper import data
-from insdel_paper.studies.roar import imputation, reading
+from insdel_paper.studies.roar import imputation, mask_reader
 from insdel_paper.studies.roar.imputation import Copula
 
 
@@ -60,8 +60,8 @@ def test_a_mask_is_read_off_means_but_not_off_draws(correlated: np.ndarray) -> N
         "mean": np.where(mask, 0.123, x).astype(np.float32),
         "draw": Copula.of(x[:half]).draw(x, mask, seed=4),
     }.items():
-        read = reading.read_mask(filled[:half], mask[:half], filled[half:])[1]
+        read = mask_reader.read_mask(filled[:half], mask[:half], filled[half:])[1]
         assert (read.sum(axis=1) == 1).all()
-        named[what] = reading.named(read, mask[half:])
+        named[what] = mask_reader.named(read, mask[half:])
     assert named["mean"] > 0.95
-    assert named["draw"] < 0.45 and reading.named_by_habit(mask[:half], mask[half:]) == pytest.approx(1 / 3, abs=0.05)
+    assert named["draw"] < 0.45 and mask_reader.named_by_habit(mask[:half], mask[half:]) == pytest.approx(1 / 3, abs=0.05)

@@ -14,11 +14,10 @@ from sklearn.metrics import r2_score
 
 from insdel.errors import UserError
 from insdel.evaluate import predict
-from insdel.own import mlp
 from insdel.own.devices import pick_device
-from insdel.own.mlp import PAPER, RECIPES, Hyper, Recipe, fit
 from insdel_paper import data, figures, networks
-from insdel_paper.networks import search
+from insdel_paper.networks import search, training
+from insdel_paper.networks.training import PAPER, RECIPES, Hyper, Recipe, fit
 
 SMALL = Hyper((16, 8), dropout=0.1, learning_rate=1e-2)
 QUICK = Recipe(epochs=4, batch=32)
@@ -103,7 +102,7 @@ def test_plain_descent_takes_the_step_of_the_formula():
     chosen = Recipe(epochs=1, batch=100, optimiser="sgd", schedule="constant", warmup=0.0, clip=np.inf, keep_best=False)
     after = fit(x, y, hyper, chosen)
     torch.manual_seed(0)
-    before = mlp.MLP(1, (4,))
+    before = training.MLP(1, (4,))
     rows = torch.randperm(40)[4:]  # a tenth is held out
     torch.nn.functional.huber_loss(before(x[rows]), y[rows]).backward()
     moved = [weight - 0.1 * weight.grad for weight in before.parameters()]
@@ -113,13 +112,13 @@ def test_plain_descent_takes_the_step_of_the_formula():
 @pytest.mark.parametrize(("kind", "spread"), [("torch", 1 / np.sqrt(3 * 200)), ("glorot", np.sqrt(2 / 500)), ("he", 0.1)])
 def test_first_weights_have_the_spread_of_their_rule(kind, spread):
     torch.manual_seed(0)
-    layer = mlp.draw_weights(mlp.MLP(200, (300,)), kind).layers[0]
+    layer = training.draw_weights(training.MLP(200, (300,)), kind).layers[0]
     assert float(layer.weight.detach().std()) == pytest.approx(spread, rel=0.02)
     assert bool((layer.bias == 0).all()) == (kind != "torch")
 
 
 def test_the_range_is_a_unit_from_zero_to_one():
-    unit = mlp.Unit.of(torch.tensor([3.0, 7.0, 5.0]), "range")
+    unit = training.Unit.of(torch.tensor([3.0, 7.0, 5.0]), "range")
     assert (unit.shift, unit.scale) == (3.0, 4.0)
 
 
@@ -140,22 +139,22 @@ def test_history_tells_each_epoch_and_can_stop(linear):
 @settings(deadline=None)
 @given(st.integers(1, 5000), st.integers(1, 600))
 def test_batches_cover_all_rows_evenly(m, size):
-    parts = mlp.batches(m, size)
+    parts = training.batches(m, size)
     assert sorted(torch.cat(parts).tolist()) == list(range(m))
-    assert len(parts) == mlp.batch_count(m, size) and max(map(len, parts)) - min(map(len, parts)) <= 1
+    assert len(parts) == training.batch_count(m, size) and max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
 def test_the_rate_rises_then_falls_to_zero():
-    shares = [mlp.rate(step, 200, Recipe(warmup=0.1)) for step in range(201)]
+    shares = [training.rate(step, 200, Recipe(warmup=0.1)) for step in range(201)]
     assert shares[:20] == sorted(shares[:20]) and shares[20] == 1 == max(shares)
     assert shares[20:] == sorted(shares[20:], reverse=True) and shares[200] == pytest.approx(0)
     assert shares[110] == pytest.approx(0.5)
     constant = Recipe(schedule="constant", warmup=0.0)
-    assert {mlp.rate(step, 200, constant) for step in range(200)} == {1.0}
+    assert {training.rate(step, 200, constant) for step in range(200)} == {1.0}
 
 
 def test_holdout_rows_are_apart():
-    train, held = mlp.holdout(101, 0.1)
+    train, held = training.holdout(101, 0.1)
     assert len(held) == 11 and sorted([*train.tolist(), *held.tolist()]) == list(range(101))
 
 
@@ -288,15 +287,11 @@ def test_variants_differ_from_the_chosen_recipe():
         assert RECIPES[name] not in variants.values() and len(set(variants.values())) == len(variants)
 
 
-def test_figures_show_the_rows_and_the_trials(linear):
+def test_accuracy_is_drawn_row_by_row():
     truth, prediction = np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.5, 3.5])
     axes = figures.predicted_vs_true(truth, prediction, "GeV").axes[0]
     assert axes.get_title() == f"R² = {r2_score(truth, prediction):.3f}, 3 rows"
     assert axes.get_xlabel() == "truth (GeV)" and axes.lines[1].get_xydata().tolist() == [[1, 1], [2, 2.5], [4, 3.5]]
-    table = search.history(search.search(*linear, trials=2, epochs=1))
-    axes = figures.search_history(table).axes[0]
-    assert axes.lines[0].get_ydata().tolist() == table["validation"].tolist()
-    assert axes.lines[2].get_ydata().tolist() == table["best"].tolist()
 
 
 @pytest.mark.real_data
@@ -316,7 +311,7 @@ def test_devices_and_epochs_that_do_not_exist_are_refused() -> None:
 
 def test_the_cosine_ends_with_the_training():
     hyper, recipe = Hyper((4,), dropout=0.0, learning_rate=0.2), Recipe(epochs=3, batch=10, optimiser="sgd", warmup=0.0)
-    optimiser, scheduler = mlp.optimiser_for([torch.zeros(1, requires_grad=True)], hyper, recipe, 40)
+    optimiser, scheduler = training.optimiser_for([torch.zeros(1, requires_grad=True)], hyper, recipe, 40)
     rates = []
     for _ in range(3 * 4 + 1):  # three epochs of four batches
         rates.append(scheduler.get_last_lr()[0])

@@ -22,10 +22,9 @@ from insdel_book import cli
 from insdel_paper import data, networks, results
 from insdel_paper.data import simulate_cern
 from insdel_paper.records import registry, run
-from insdel_paper.records.clock import Clock
 from insdel_paper.records.registry import RUNS
-from insdel_paper.records.run import Recording, carry_out
-from insdel_paper.studies import best_order_tables, comparisons, experiments, outcome, tables
+from insdel_paper.records.run import Clock, Recording, carry_out
+from insdel_paper.studies import best_order, comparisons, experiments, outcome, tables
 from insdel_paper.studies.manifold import judged
 
 SMALL = {"pairs": 2, "rows": 400, "epochs": 1, "charged": 1}
@@ -138,10 +137,9 @@ def test_best_orders(place, monkeypatch):
     assert about["command"] == "insdel record best_order_cern_average -p source simulated -p pairs 1 -p rows 300 -p epochs 1 -p orders 20"
     assert about["pairs"] == 1 and about["skipped"] == 0 and about["data"]["source"] == "simulated"
     assert about["parameters"]["threads"] == 1 and about["evaluations"] == 2**16
-    shown = best_order_tables.recorded("events, average")
-    assert shown is not None and "simulated" in shown.about
-    assert len(shown.found.pairs) == 1 and len(areas) == len(shown.found.areas) == 13 * 3
-    assert best_order_tables.recorded("houses") is None
+    [(run, shown)] = best_order.together({}, "recorded").items()
+    assert run == "events, average" and "simulated" in shown.about
+    assert len(shown.pairs) == 1 and len(areas) == len(shown.areas) == 13 * 3
 
 
 def test_binary_ig(place, monkeypatch):
@@ -214,7 +212,7 @@ def fake(rows=3):
     def work(context, pairs):
         return Recording({"areas": pd.DataFrame({"pair": range(pairs or rows)})}, {"data": "none"})
 
-    return run.Run("fake", "nothing", ("areas",), {"pairs": None}, work)
+    return run.FullRun("fake", "nothing", ("areas",), {"pairs": None}, work)
 
 
 def test_a_trial_never_touches_the_record(place):

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 import torch
 
-from insdel.own.mlp import Hyper, Recipe
 from insdel_paper import networks
 from insdel_paper.data import Dataset, Split, split
 from insdel_paper.networks import stacked
-from insdel_paper.studies.roar import removal
+from insdel_paper.networks.training import Hyper, Recipe
+from insdel_paper.studies.roar import removal, tasks
 
 HYPER = Hyper((12, 6), dropout=0.1, learning_rate=0.03)
 PLAN = removal.Plan(HYPER, Recipe(epochs=8, batch=40), fractions=(0.0, 0.25, 0.5, 1.0), replicates=2, ig_steps=10)
@@ -67,11 +67,16 @@ def test_no_statistic_looks_at_held_out_rows(rows: Split, ranked: removal.Ranked
 
 
 def test_exactly_the_first_features_are_overwritten() -> None:
-    x, point = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([-1, -2, -3], dtype=np.float32)
     orders = np.array([[2, 0, 1], [0, 1, 2]])
-    np.testing.assert_array_equal(removal.remove(x, orders, 2, point), [[-1, 1, -3], [-1, -2, 5]])
-    np.testing.assert_array_equal(removal.remove(x, orders, 0, point), x)
-    np.testing.assert_array_equal(removal.remove(x, orders, 3, point), [point, point])
+    np.testing.assert_array_equal(removal.removal_mask(orders, 2), [[True, False, True], [True, True, False]])
+    assert not removal.removal_mask(orders, 0).any() and removal.removal_mask(orders, 3).all()
+    x, point = np.arange(16, dtype=np.float32).reshape(4, 4), np.array([-1, -2, -3, -4], dtype=np.float32)
+    split = replace(planted(), x_train=x[:2], x_test=x[2:])
+    attributed = {"kernel_shap": np.array([[0.0, 3, 1, 2], [3, -4, 0, 0]])}
+    ranked = removal.Ranked(attributed, attributed, 0)
+    seen = removal.inputs(removal.Cell("features", "kernel_shap", 0.5), split, ranked, point)
+    np.testing.assert_array_equal(seen[0], [[0, -2, 2, -4], [-1, -2, 6, 7]])
+    np.testing.assert_array_equal(seen[1], [[8, -2, 10, -4], [-1, -2, 14, 15]])
 
 
 @pytest.mark.parametrize(("n", "counts"), [(38, [0, 4, 11, 19, 27, 34, 38]), (16, [0, 2, 5, 8, 11, 14, 16])])
@@ -185,8 +190,11 @@ def test_counterfactual_references_are_rows(rows: Split) -> None:
     assert ((against != rows.x_test).sum(axis=1) >= 3).all()
     plain = removal.references(model, rows.x_test, point, PLAN)
     assert (plain == point).all()
-    assert removal.exact_share(rows.x_test, plain, 16) == 1.0
-    assert removal.exact_share(rows.x_test, plain, 7) == 0.0
+    differing = (np.concatenate([rows.x_train, rows.x_test]) != point).sum(axis=1)
+    for samples in (16, 7):
+        expected = np.mean([2**d <= samples for d in differing.tolist()])
+        assert tasks.exact_share(rows, replace(PLAN, samples=samples)) == expected
+    assert tasks.exact_share(rows, plan) is None
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from insdel_paper import claims
 from insdel_paper.studies.roar import tables
 
 COUNTS = (0, 1, 5, 10)
@@ -58,20 +59,23 @@ def test_losses_have_means_and_errors() -> None:
 
 
 def test_verdicts() -> None:
+    """The rules of the claims on tables whose bends are known: early, straight, late."""
     found = table(
-        kernel_shap=EARLY, kernel_shap_signed=STRAIGHT, integrated_gradients=LATE, integrated_gradients_signed=LATE
-    )
-    verdict = tables.claims(found)["verdict"]
-    assert verdict["nearly straight: Kernel SHAP, by size"] == "does not hold"
-    assert verdict["nearly straight: Kernel SHAP, signed"] == "holds"
-    assert verdict["nearly straight: IG, by size"] == "does not hold"  # late is as little straight as early
-    assert verdict["signed nearly as good as by size: Kernel SHAP"] == "does not hold"
-    assert verdict["signed nearly as good as by size: IG"] == "holds"
-    assert verdict["IG by size ahead of Kernel SHAP by size"] == "the opposite"
+        kernel_shap=EARLY, kernel_shap_signed=STRAIGHT, integrated_gradients=LATE, integrated_gradients_signed=LATE,
+        random=STRAIGHT,
+    )  # fmt: skip
+    judged = claims.check("roar", {"bangalore": found})
+    assert judged["verdict"].to_dict() == {
+        "roar-straight": claims.NOT, "roar-signed": claims.PART, "roar-expected": claims.PART,
+        "roar-comparable": claims.NOT, "roar-ig-houses": claims.NOT, "roar-unable": claims.PART,
+        "roar-redundancy": claims.CANNOT,
+    }  # fmt: skip
+    numbers = claims.numbers_behind(judged["figures"]).loc["roar-straight"]
+    np.testing.assert_allclose(numbers["ours"], [0.45, -0.25], atol=1e-9)  # late is as little straight as early
     swapped = table(integrated_gradients=EARLY, kernel_shap=STRAIGHT)
-    assert tables.claims(swapped)["verdict"]["IG by size ahead of Kernel SHAP by size"] == "holds"
-    unsure = tables.claims(table(spread=1.0, kernel_shap=[1.0, 1.2 + 0.8, 2.4, 3.0]))["verdict"]
-    assert unsure.tolist() == ["undecided"]
+    assert claims.check("roar", {"bangalore": swapped}).loc["roar-ig-houses", "verdict"] == claims.HOLDS
+    unsure = table(spread=1.0, kernel_shap=[1.0, 1.2 + 0.8, 2.4, 3.0], integrated_gradients=STRAIGHT)
+    assert claims.check("roar", {"bangalore": unsure}).loc["roar-straight", "verdict"] == claims.UNDECIDED
 
 
 def test_a_rise_within_its_noise_is_called_noise() -> None:
@@ -79,7 +83,6 @@ def test_a_rise_within_its_noise_is_called_noise() -> None:
     assert not tables.is_noise(found)
     shaky = found.assign(loss=found["loss"] + 9.0 * (found["replicate"] - 1) * (found["removed"] == 10))
     assert tables.is_noise(shaky)
-    assert set(tables.claims(shaky)["verdict"]) == {"noise"}
     assert set(tables.side_by_side({"shaky": shaky})["shaky"]) == {"noise"}
     falling = found.assign(loss=-found["loss"])
     assert tables.is_noise(falling)

@@ -6,24 +6,60 @@ libraries' scores, which say what x's own value adds compared with x′, come wi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from insdel.arrays import Array, Points, to_numpy
+from insdel.arrays import Array, Points, is_tensor, to_numpy
+from insdel.attribution.coalitions import Task
 from insdel.attribution.kernel import Estimate as Estimate
 from insdel.attribution.kernel import estimate_shapley as estimate_shapley
-from insdel.attribution.registry import Method, check_options, find, resolve
-from insdel.errors import UserError
-from insdel.evaluate import (
-    Groups,
-    Model,
-    Pairs,
-    as_array,
-    ends,
-)
+from insdel.errors import UserError, UserTypeError, require, require_integer
+from insdel.evaluate import Groups, Model, Pairs, aligned, as_array, ends, feature_names
 from insdel.seeds import Seed, pair_seeds
+
+COMMON = {"chunk": None, "progress": False}  # options of all methods: rows per model call, and a bar
+
+
+@dataclass(frozen=True)
+class Method:
+    """An attribution method.
+
+    title : its name in tables and figures
+    needs_gradient : whether f must be differentiable by torch
+    where : module and function in this package, such as "orders.random": (task, **options) → (pairs, n)
+    """
+
+    title: str
+    needs_gradient: bool
+    where: str
+
+    @cached_property
+    def run(self) -> Callable[..., Any]:
+        """The function; torch is imported for those that differentiate only."""
+        module, name = self.where.split(".")
+        if self.needs_gradient:
+            require("torch", f"{self.title} differentiates f and")
+        function: Callable[..., Any] = getattr(import_module(f"insdel.attribution.{module}"), name)
+        return function
+
+    @property
+    def by_column(self) -> bool:
+        """Whether it works on columns and single references, so that groups and backgrounds are formed afterwards."""
+        return self.needs_gradient or "binary" in self.options
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Its options and their defaults."""
+        parameters = inspect.signature(self.run).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY} | COMMON
+
 
 METHODS = {
     "kernel_shap": Method("Kernel SHAP", False, "kernel.kernel_shap"),
@@ -39,11 +75,66 @@ METHODS = {
     "two_sided": Method("Two-sided occlusion", False, "orders.two_sided"),
     "gradient_shap": Method("Expected gradients", True, "gradients.gradient_shap"),
     "shapley_sampling": Method("Shapley sampling", False, "orders.shapley_sampling"),
-    "banzhaf": Method("Banzhaf", False, "exact.banzhaf"),
+    "banzhaf": Method("Banzhaf", False, "kernel.banzhaf"),
     "ig_interpolated": Method("IG, binary features interpolated", True, "binary.ig_interpolated"),
     "ig_jump": Method("IG, binary features jump", True, "binary.ig_jump"),
     "greedy": Method("Greedy", False, "orders.greedy"),
 }
+COUNTS = ("samples", "steps", "permutations", "max_features", "chunk")  # options that count something
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """A question for the nearest of the known names, if one is near."""
+    close = get_close_matches(str(name), known, n=1, cutoff=0.5)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def find(method: str) -> Method:
+    """Return the method of that name."""
+    if method not in METHODS:
+        known = list(METHODS)
+        raise UserError(f"unknown method {method!r}.{nearest(method, known)} Known methods: {', '.join(known)}.")
+    return METHODS[method]
+
+
+def check_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Refuse options that the method does not have, and counts that are not whole; return the others."""
+    defaults = find(name).options
+    for option in options:
+        if option not in defaults:
+            hint = nearest(option, list(defaults))
+            raise UserTypeError(f"{name} has no option {option!r}.{hint} Its options: {', '.join(defaults)}.")
+    counts = {k: v for k, v in options.items() if k in COUNTS and (v is not None or defaults[k] is not None)}
+    return {**options, **{option: require_integer(option, value) for option, value in counts.items()}}
+
+
+def resolve(options: Mapping[str, Any], x: Any, n: int) -> dict[str, Any]:
+    """Return options with features and columns that are named as in the data frame x by their places."""
+    choice = dict(options)
+    if choice.get("background") is not None:
+        choice["background"] = aligned(choice["background"], feature_names(x), "background")
+    if choice.get("binary") is not None:
+        choice["binary"] = feature_mask(choice["binary"], x, n)
+    return choice
+
+
+def feature_mask(chosen: Any, x: Any, n: int) -> np.ndarray:
+    """Return features given by index, by name (if x is a data frame) or by a mask as (n,) booleans."""
+    values = to_numpy(chosen) if is_tensor(chosen) else np.asarray(list(chosen))
+    if values.dtype == bool and values.shape == (n,):
+        return values
+    if values.dtype.kind in "UO" and len(values):
+        names = [str(name) for name in getattr(x, "columns", [])]
+        unknown = [str(v) for v in values if str(v) not in names]
+        if unknown:
+            columns = f"the columns {', '.join(names)}" if names else "no column names"
+            raise UserError(f"binary names {', '.join(unknown)}, but x has {columns}. Pass indices or a mask.")
+        values = np.array([names.index(str(v)) for v in values])
+    if len(values) and (values.dtype.kind not in "iu" or values.min() < -n or values.max() >= n):
+        raise UserError(f"binary must hold indices below n = {n}, or be a mask of {n} booleans; found {list(values)}.")
+    mask = np.zeros(n, dtype=bool)
+    mask[values.astype(np.int64)] = True
+    return mask
 
 
 def explain(
@@ -66,13 +157,13 @@ def explain(
     groups : columns that change together, {label: [columns]}; each group is one feature of the result
     background : (rows, n) instead of the reference: f is averaged over hybrids with each of them
     **options : those of the method, `METHODS[method].options`; `chunk` (rows per model call) and
-        `progress` (show a bar) are common to most; with `seed=s`, pair i draws its random numbers by (s, i)
+        `progress` (show a bar) are common to all; with `seed=s`, pair i draws its random numbers by (s, i)
 
     Returns
     -------
     (n,) or (pairs, n) float64: A_j, the effect of changing x_j to x′_j. `insdel.order` ranks them.
     """
-    if background is not None and "background" in find(method, METHODS).options and reference is not None:
+    if background is not None and "background" in find(method).options and reference is not None:
         options, background = {**options, "background": background}, None  # lime_tabular: how features are distributed
     pairs = Pairs.of(x, reference, groups, background)
     return pairs.restore(explain_pairs(method, f, pairs, **resolve(options, x, int(pairs.x.shape[1]))))
@@ -80,22 +171,21 @@ def explain(
 
 def explain_pairs(method: str, f: Model, pairs: Pairs, **options: Any) -> np.ndarray:
     """A_j of every pair, (pairs, n); gradients by column, then summed by group and averaged over a background."""
-    choice = find(method, METHODS)
-    options = check_options(method, choice, options)
+    choice = find(method)
+    options = check_options(method, options)
+    common = {name: options.pop(name) for name in COMMON if name in options}
     if pairs.plain or not choice.by_column:
-        return to_numpy(choice.run(f, pairs, **options))
+        return to_numpy(choice.run(Task(f, pairs, **common), **options))
     rows = 1 if pairs.background is None else len(pairs.background)
     if "seed" in options:
         options["seed"] = np.repeat(pair_seeds(options["seed"], len(pairs)), rows, axis=0)
-    values = to_numpy(choice.run(f, pairs.every_reference().by_column(), **options))
+    values = to_numpy(choice.run(Task(f, pairs.every_reference().by_column(), **common), **options))
     return pairs.by_player(values.reshape(len(pairs), rows, -1).mean(axis=1))
 
 
-def seeded(
-    method: str, options: Mapping[str, Any], seed: Seed, pairs: Sequence[int] | np.ndarray
-) -> dict[str, Any]:
+def seeded(method: str, options: Mapping[str, Any], seed: Seed, pairs: Sequence[int] | np.ndarray) -> dict[str, Any]:
     """Options with a seed of its own for each of the pairs with these numbers, if the method draws at all."""
-    if "seed" not in find(method, METHODS).options:
+    if "seed" not in find(method).options:
         return dict(options)
     return {**options, "seed": pair_seeds(options.get("seed", seed), pairs)}
 

@@ -1,9 +1,9 @@
-"""Subsets of the differing features, the players, for many pairs at a time."""
+"""What a method is given, and subsets of the differing features, the players, for many pairs at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, islice
 from math import comb
@@ -12,11 +12,29 @@ from typing import Any
 import numpy as np
 
 from insdel.arrays import beside
-from insdel.evaluate import Model, Pairs, all_values
+from insdel.evaluate import Model, Pairs, Select, all_values
 
 BLOCK_ELEMENTS = 2**22  # entries of a block of masks: 32 MiB once they are float64
 LISTED = 2**17  # subsets of one size, to choose from
 ROUNDS = 64  # of drawing among more of them: even the last of all is found in about log(count)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a method is given: f, the pairs, rows per model call, and whether to show a bar."""
+
+    f: Model
+    pairs: Pairs
+    chunk: int | None = None
+    progress: bool | None = False
+
+    def subset(self, index: np.ndarray) -> Task:
+        """Return the same task for some of the pairs, by their (k,) numbers."""
+        return replace(self, pairs=self.pairs.subset(index))
+
+    def values(self, total: int, select: Select) -> np.ndarray:
+        """The values of `total` hybrids, (total,); see `insdel.evaluate.hybrid_values`."""
+        return all_values(self.f, self.pairs, total, select, self.chunk, self.progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,50 +45,43 @@ class Group:
     players : (k, d) their differing features, in feature order
     """
 
-    pairs: Pairs
+    task: Task
     index: np.ndarray
     players: np.ndarray
 
-    @property
-    def d(self) -> int:
-        """Number of players."""
-        return self.players.shape[1]
-
     def spread(self, values: np.ndarray) -> np.ndarray:
         """Spread (k, d) values of the players over all n features; unchanged ones get 0."""
-        full = np.zeros((len(values), self.pairs.n))
+        full = np.zeros((len(values), self.task.pairs.n))
         np.put_along_axis(full, self.players, values, axis=1)
         return full
 
 
-def groups(pairs: Pairs, index: np.ndarray, masks_per_pair: int) -> Iterator[Group]:
+def groups(task: Task, index: np.ndarray, masks_per_pair: int) -> Iterator[Group]:
     """Cut the pairs `index` into groups of equal d, small enough for that many masks each."""
-    differing = pairs.differing()
+    differing = task.pairs.differing()
     sizes = differing.sum(axis=1)
     for d in np.unique(sizes[index]).tolist():
         block = max(1, BLOCK_ELEMENTS // max(1, d * masks_per_pair))
         alike = index[sizes[index] == d]
         for part in np.split(alike, range(block, len(alike), block)):
             players = np.nonzero(differing[part])[1].reshape(len(part), d)
-            yield Group(pairs.some(part), part, players)
+            yield Group(task.subset(part), part, players)
 
 
-def coalition_values(
-    f: Model, group: Group, masks: np.ndarray, chunk: int | None, progress: bool | None
-) -> np.ndarray:
+def coalition_values(group: Group, masks: np.ndarray) -> np.ndarray:
     """f where the players of each mask come from the reference; (k, m, d) booleans, or (1, m, d) for all, → (k, m)."""
-    k, m = len(group.index), masks.shape[1]
+    (k, d), m = group.players.shape, masks.shape[1]
     if not k * masks[0].size:
         return np.zeros((k, m))
     padded = np.pad(masks, ((0, 0), (0, 0), (0, 1)))  # a player more, who never comes: the unchanged features
-    place = np.full((k, group.pairs.n), group.d)
-    np.put_along_axis(place, group.players, np.arange(group.d)[None], axis=1)
+    place = np.full((k, group.task.pairs.n), d)
+    np.put_along_axis(place, group.players, np.arange(d)[None], axis=1)
 
     def select(rows: Any) -> tuple[Any, Any]:
         pair, mask = rows // m, rows % m
         return pair, beside(padded, rows)[(pair % len(masks))[:, None], mask[:, None], beside(place, rows)[pair]]
 
-    return all_values(f, group.pairs, k * m, select, chunk, progress).reshape(k, m)
+    return group.task.values(k * m, select).reshape(k, m)
 
 
 def draw_subsets(d: int, count: int, share: Mapping[int, float], seed: int) -> np.ndarray:

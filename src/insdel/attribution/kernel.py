@@ -13,14 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from insdel.arrays import Array, Points
-from insdel.attribution.coalitions import Group, coalition_values, count_of_size, draw_subsets
-from insdel.attribution.coalitions import groups as groups_of
-from insdel.attribution.exact import shapley
+from insdel.arrays import Array, Points, to_numpy
+from insdel.attribution.coalitions import Group, Task, coalition_values, count_of_size, draw_subsets, groups
 from insdel.attribution.odd import LARGEST, Odd, odd_subsets
 from insdel.errors import UserError, require_integer
 from insdel.evaluate import Groups, Model, Pairs
-from insdel.lattice import MAX_FEATURES
+from insdel.lattice import MAX_FEATURES, pair_lattices
 from insdel.seeds import Seed, pair_seeds
 
 
@@ -31,15 +29,23 @@ class Estimate(NamedTuple):
     error: Array
 
 
+def shapley(task: Task, max_features: int) -> np.ndarray:
+    """Exact Shapley values of the change from x to x′, (pairs, n)."""
+    found = pair_lattices(**vars(task), max_features=max_features)
+    return np.stack([to_numpy(lattice.shapley()) for lattice in found])
+
+
+def banzhaf(task: Task, *, max_features: int = MAX_FEATURES) -> np.ndarray:
+    """Mean of f(S + j) − f(S) over all subsets S of the differing features, each counted alike.
+
+    Unlike Shapley values these do not add up to f(x′) − f(x).
+    """
+    found = pair_lattices(**vars(task), max_features=max_features)
+    return np.stack([to_numpy(lattice.banzhaf()) for lattice in found])
+
+
 def kernel_shap(
-    f: Model,
-    pairs: Pairs,
-    *,
-    samples: int | None = None,
-    max_features: int = MAX_FEATURES,
-    seed: Seed = 0,
-    chunk: int | None = None,
-    progress: bool | None = False,
+    task: Task, *, samples: int | None = None, max_features: int = MAX_FEATURES, seed: Seed = 0
 ) -> np.ndarray:
     """Shapley values of the change from x to x′, exact or from `samples` subsets  [section 5].
 
@@ -52,18 +58,18 @@ def kernel_shap(
     `estimate_shapley` gives.
     """
     if samples is not None:
-        return _estimate(f, pairs, samples, seed, chunk, progress)[0]
+        return _estimate(task, samples, seed)[0]
     from insdel.tree_pairs import shapley_games
 
-    if games := shapley_games(f, pairs):
+    if games := shapley_games(task.f, task.pairs):
         return np.stack([game.shapley() for game in games])
-    d = int(pairs.differing().sum(axis=1).max())
+    d = int(task.pairs.differing().sum(axis=1).max())
     if d > max_features:
         raise UserError(
             f"exact Kernel SHAP needs 2**{d} evaluations for {d} differing features; the limit is 2**{max_features}. "
             f"Pass samples=... to estimate it, or raise max_features."
         )
-    return shapley(f, pairs, d, chunk, progress)
+    return shapley(task, d)
 
 
 def estimate_shapley(
@@ -88,14 +94,13 @@ def estimate_shapley(
     samples : evaluations of f per pair, at least 2d + 2 for d differing features; with 2ᵈ or more all is exact
     """
     pairs = Pairs.of(x, reference, groups, background)
-    values, error = _estimate(f, pairs, require_integer("samples", samples), seed, chunk, False)
+    values, error = _estimate(Task(f, pairs, chunk), require_integer("samples", samples), seed)
     return Estimate(pairs.restore(values), pairs.restore(error))
 
 
-def _estimate(
-    f: Model, pairs: Pairs, samples: int, seed: Seed, chunk: int | None, progress: bool | None
-) -> tuple[np.ndarray, np.ndarray]:
+def _estimate(task: Task, samples: int, seed: Seed) -> tuple[np.ndarray, np.ndarray]:
     """Values and standard errors, (pairs, n) each."""
+    pairs = task.pairs
     d = pairs.differing().sum(axis=1)
     sampled = d > max(samples, 1).bit_length() - 1
     least = max(1, 2 * int(d[sampled].max(initial=-1)) + 2)
@@ -105,39 +110,30 @@ def _estimate(
     values, error = np.zeros((2, len(pairs), pairs.n))
     if not sampled.all():
         exact = np.flatnonzero(~sampled)
-        values[exact] = shapley(f, pairs.some(exact), int(d.max()), chunk, progress)
+        values[exact] = shapley(task.subset(exact), int(d.max()))
     seeds = pair_seeds(seed, len(pairs))[:, 0]  # what comes after would be a pair's own
     for common in np.unique(seeds[sampled]).tolist():
         index = np.flatnonzero(sampled & (seeds == common))
-        for group in groups_of(pairs, index, max(1, samples // pairs.n)):
-            result = _from_subsets(f, group, samples, common, chunk, progress)
+        for group in groups(task, index, max(1, samples // pairs.n)):
+            result = _from_subsets(group, samples, common)
             values[group.index], error[group.index] = (group.spread(part) for part in result)
     return values, error
 
 
-def _from_subsets(
-    f: Model, group: Group, samples: int, seed: int, chunk: int | None, progress: bool | None
-) -> tuple[np.ndarray, np.ndarray]:
+def _from_subsets(group: Group, samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Values and standard errors, (pairs, d) each, from one set of subsets for all pairs of a group."""
-    if samples // 2 <= LARGEST:
-        masks = odd_subsets(group.d, samples, seed)
-        return Odd.fit(_half_differences(f, group, masks, chunk, progress), masks).values_and_errors()
-    masks, weights, missing = sample_subsets(group.d, samples, seed)
-    y = _half_differences(f, group, masks, chunk, progress)
+    d = group.players.shape[1]
+    weighted = None if samples // 2 <= LARGEST else sample_subsets(d, samples, seed)
+    masks = odd_subsets(d, samples, seed) if weighted is None else weighted[0]
+    forward, back = np.split(coalition_values(group, np.concatenate([masks, ~masks])[None]), 2, axis=1)
+    y = (forward - back) / 2
     fitted = Odd.fit(y[:, :LARGEST], masks[:LARGEST])
     values, error = fitted.values_and_errors()
-    more, more_error = _regress(y - fitted.predict(masks), masks, weights, missing)
+    if weighted is None:
+        return values, error
+    more, more_error = _regress(y - fitted.predict(masks), *weighted)
     # at the subsets that were fitted nothing is left over, so that few others change little, and many replace the fit
     return values + more, np.hypot(error * (LARGEST / len(masks)), more_error)
-
-
-def _half_differences(
-    f: Model, group: Group, masks: np.ndarray, chunk: int | None, progress: bool | None
-) -> np.ndarray:
-    """(f(S) − f(Sᶜ)) / 2 of every pair for the subsets S, (m, d); (pairs, m)."""
-    both = np.concatenate([masks, ~masks])[None]
-    forward, back = np.split(coalition_values(f, group, both, chunk, progress), 2, axis=1)
-    return (forward - back) / 2
 
 
 def sample_subsets(d: int, samples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

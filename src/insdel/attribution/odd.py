@@ -1,7 +1,7 @@
 """Shapley values from few evaluations: Bayesian regression on the odd functions of the cube.
 
-Write a subset S of d players as z ∈ {−1, 1}ᵈ with z_j = −1 where j is in S. Every game is a sum of
-parities, f(S) = Σ_u c_u Π_{j∈u} z_j, and a parity shares −2 c_u equally among the members of u if |u| is
+Write a subset S of d players as signs z ∈ {−1, 1}ᵈ, z_j = 1 where j is in S. Every game is a sum of
+parities, f(S) = Σ_u c_u Π_{j∈u} z_j, and a parity shares 2 c_u equally among the members of u if |u| is
 odd, and nothing if it is even (checked in `insdel_paper.theory.parity`). So only g(S) = (f(S) − f(Sᶜ)) / 2
 matters, in which the even parities cancel: each S is evaluated together with its complement.
 
@@ -26,7 +26,7 @@ from scipy.linalg import cho_solve, solve_triangular
 from insdel.attribution.coalitions import draw_subsets
 from insdel.evaluate import CHUNK_ELEMENTS
 
-# Measured on the paper's two networks (see the chapter on cost): more of any of these takes longer and gains little.
+# Measured on the paper's two networks (see the chapter on cost): more of these takes longer and gains little.
 STRENGTHS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)  # Σ b_j to begin with
 CHOOSE_FROM = 128  # subsets beyond d that choose among them
 LEARN_FROM = ((64, 4), (256, 2), (512, 1))  # subsets beyond d, and steps taken on them, that the prior is found from
@@ -60,62 +60,52 @@ class Prior:
     b: np.ndarray
     rough: float
 
-    @classmethod
-    def alike(cls, strength: float, d: int) -> Prior:
-        """Give all d features the same b; `strength` is their sum."""
-        return cls(np.full(d, strength / d), USUAL)
-
     @property
-    def rough_b(self) -> np.ndarray:
-        """Strengths of the rough term, (d,)."""
-        return np.full_like(self.b, ROUGH / len(self.b))
+    def parts(self) -> tuple[tuple[np.ndarray, float], ...]:
+        """Strengths, (d,), and variance of the smooth and of the rough term."""
+        return (self.b, 1.0), (np.full_like(self.b, ROUGH / len(self.b)), self.rough)
+
+    def terms(self, z: np.ndarray, others: np.ndarray) -> list[np.ndarray]:
+        """Prior covariance of g by the smooth and by the rough term: (m, d), (k, d) → (m, k) each."""
+        terms = []
+        for b, variance in self.parts:
+            inner = (z * b) @ others.T  # in place from here on: these are the largest arrays there are
+            np.sinh(inner, out=inner)
+            inner /= np.sinh(b.sum())
+            inner *= variance
+            terms.append(inner)
+        return terms
 
     def covariance(self, z: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Prior covariance of g: (m, d), (k, d) → (m, k)."""
-        return covariance(self.b, z, others) + self.rough * covariance(self.rough_b, z, others)
+        smooth, rough = self.terms(z, others)
+        smooth += rough
+        return smooth
 
     def with_values(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Prior covariance of g with the Shapley values, (m, d), and their prior variance, (d,)."""
-        (cross, prior), (rough_cross, rough_prior) = (with_values(b, z) for b in (self.b, self.rough_b))
-        return cross + self.rough * rough_cross, prior + self.rough * rough_prior
+        """Prior covariance of g with the Shapley values, (m, d), and their prior variance, (d,).
 
+        A parity of k players gives each of them 1 / k = ∫ tᵏ⁻¹ dt of it, so both are integrals of products over
+        players: 1 / k, and 1 / k² = ∫ tᵏ⁻¹ (−log t) dt, by Gauss and Legendre.
+        """
+        nodes, weights = np.polynomial.legendre.leggauss(NODES)
+        n = np.arange(1, NODES)
+        moments = np.concatenate([[1.0], (-1.0) ** n * (2 * n + 1) / (n * (n + 1))])  # −log t by Legendre polynomials
+        log_weights = weights / 2 * (np.polynomial.legendre.legvander(nodes, NODES - 1) @ moments)
 
-def covariance(b: np.ndarray, z: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Prior covariance of g, as a share of its variance: (d,), (m, d), (k, d) → (m, k)."""
-    inner = (z * b) @ others.T  # in place from here on: these are the largest arrays there are
-    np.sinh(inner, out=inner)
-    inner /= np.sinh(b.sum())
-    return inner
+        def integrals(b: np.ndarray, z: np.ndarray, weights: np.ndarray) -> np.ndarray:
+            rho = np.tanh(b)
+            r = rho[:, None] * (nodes + 1) / 2  # (d, nodes)
+            scale = np.log1p(-(r**2)).sum(axis=0) / 2 - np.log1p(-(rho**2)).sum() / 2
+            size = np.exp(scale - np.log(np.sinh(b.sum())))
+            inner, share = z @ np.arctanh(r), weights / (1 - r**2)
+            even, odd = np.cosh(inner) * size, np.sinh(inner) * size
+            return 2 * rho * (z * (even @ share.T) - odd @ (share * r).T)
 
-
-def with_values(b: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Prior covariance of g with the Shapley values, (m, d), and their prior variance, (d,).
-
-    A parity of k players gives each of them 1 / k = ∫ tᵏ⁻¹ dt of it, so both are integrals of products over
-    players: 1 / k, and 1 / k² = ∫ tᵏ⁻¹ (−log t) dt, by Gauss and Legendre.
-    """
-    t, weights, log_weights = quadrature()
-    rho = np.tanh(b)
-    r = rho[:, None] * t  # (d, nodes)
-    scale = np.log1p(-(r**2)).sum(axis=0) / 2 - np.log1p(-(rho**2)).sum() / 2
-    size = np.exp(scale - np.log(np.sinh(b.sum())))
-    exponent = np.arctanh(r)
-
-    def integrals(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        inner, share = z @ exponent, weights / (1 - r**2)
-        even, odd = np.cosh(inner) * size, np.sinh(inner) * size
-        return 2 * rho * (z * (even @ share.T) - odd @ (share * r).T)
-
-    return -integrals(z, weights), 2 * integrals(np.ones((1, len(b))), log_weights)[0]
-
-
-def quadrature() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes t in (0, 1) and the weights of ∫ p(t) dt and of ∫ p(t) (−log t) dt."""
-    x, weights = np.polynomial.legendre.leggauss(NODES)
-    n = np.arange(1, NODES)
-    moments = np.concatenate([[1.0], (-1.0) ** n * (2 * n + 1) / (n * (n + 1))])  # −log t by Legendre polynomials
-    log_weights = weights / 2 * (np.polynomial.legendre.legvander(x, NODES - 1) @ moments)
-    return (x + 1) / 2, weights / 2, log_weights
+        everyone = np.ones((1, len(self.b)))
+        cross = [variance * integrals(b, z, weights / 2) for b, variance in self.parts]
+        prior = [2 * variance * integrals(b, everyone, log_weights)[0] for b, variance in self.parts]
+        return cross[0] + cross[1], prior[0] + prior[1]
 
 
 @dataclass(frozen=True)
@@ -126,6 +116,8 @@ class Whitened:
     z : (m, d) and its own factor `lower_z`, (d, d)
     slope : (d, pairs), the fitted first-order terms
     rest : (m, pairs), y without them
+    free : number of evaluations beyond the d that the first-order terms take
+    scale : (pairs,) prior variance of g that the evaluations speak for
     """
 
     lower: np.ndarray
@@ -133,6 +125,8 @@ class Whitened:
     lower_z: np.ndarray
     slope: np.ndarray
     rest: np.ndarray
+    free: int
+    scale: np.ndarray
 
     @classmethod
     def of(cls, covariance: np.ndarray, y: np.ndarray, z: np.ndarray) -> Whitened:
@@ -141,17 +135,9 @@ class Whitened:
         y, z = (solve_triangular(lower, part, lower=True, check_finite=False) for part in (y, z))
         lower_z = factor(z.T @ z)
         slope = cho_solve((lower_z, True), z.T @ y, check_finite=False)
-        return cls(lower, z, lower_z, slope, y - z @ slope)
-
-    @property
-    def scale(self) -> np.ndarray:
-        """Prior variance of g that the evaluations speak for, (pairs,)."""
-        return np.maximum((self.rest**2).sum(axis=0), np.finfo(self.rest.dtype).tiny) / self.free
-
-    @property
-    def free(self) -> int:
-        """Evaluations beyond the d that the first-order terms take."""
-        return self.z.shape[0] - self.z.shape[1]
+        rest, free = y - z @ slope, z.shape[0] - z.shape[1]
+        scale = np.maximum((rest**2).sum(axis=0), np.finfo(rest.dtype).tiny) / free
+        return cls(lower, z, lower_z, slope, rest, free, scale)
 
     def fitness(self) -> np.ndarray:
         """Log likelihood of the evaluations, (pairs,), first-order terms and scale integrated out, + a constant."""
@@ -181,9 +167,9 @@ def fit(prior: Prior, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndar
     white = Whitened.of(prior.covariance(z, z), y, z)
     cross, before = prior.with_values(z)
     cross = solve_triangular(white.lower, cross, lower=True, check_finite=False)
-    values = cross.T @ white.rest - 2 * white.slope
-    # what the unknown slopes add: the values move by −2 − (K⁻¹ cross)ᵀ z with each of them
-    moved = -2 * np.eye(z.shape[1]) - white.z.T @ cross
+    values = cross.T @ white.rest + 2 * white.slope
+    # what the unknown slopes add: the values move by 2 − (K⁻¹ cross)ᵀ z with each of them
+    moved = 2 * np.eye(z.shape[1]) - white.z.T @ cross
     open_ended = solve_triangular(white.lower_z, moved, lower=True, check_finite=False)
     variance = before - (cross**2).sum(axis=0) + (open_ended**2).sum(axis=0)
     heavier = white.free / max(white.free - 2, 1)  # Student's tails: the scale is estimated, too
@@ -197,7 +183,7 @@ def pulls(prior: Prior, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.nd
     couples of subsets, times the derivative of their covariance: how alike they are in y, and how alike they are
     expected to be.
     """
-    smooth, rough = covariance(prior.b, z, z), prior.rough * covariance(prior.rough_b, z, z)
+    smooth, rough = prior.terms(z, z)
     white = Whitened.of(smooth + rough, y, z)
     inverse = cho_solve((white.lower, True), np.eye(len(z), dtype=z.dtype), check_finite=False)
     projected = inverse @ z
@@ -222,7 +208,7 @@ def learn(y: np.ndarray, z: np.ndarray) -> Prior:
     """
     m, d = z.shape
     few = min(m, d + CHOOSE_FROM)
-    priors = [Prior.alike(strength, d) for strength in STRENGTHS]
+    priors = [Prior(np.full(d, strength / d), USUAL) for strength in STRENGTHS]
     fits = [(prior, Whitened.of(prior.covariance(z[:few], z[:few]), y[:few], z[:few])) for prior in priors]
     interacting = fits[0][1].scale > ADDITIVE * (y**2).mean(axis=0)
     if not interacting.any():
@@ -294,5 +280,5 @@ class Odd:
 
 
 def as_signs(masks: np.ndarray) -> np.ndarray:
-    """Write subsets as z: −1 where a player is in, else 1."""
-    return 1 - 2 * masks.astype(np.float64)
+    """Write subsets as z: 1 where a player is in, else −1."""
+    return 2 * masks.astype(np.float64) - 1

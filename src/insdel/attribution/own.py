@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from insdel.errors import UserError, UserTypeError
-from insdel.evaluate import Pairs, aligned
+from insdel.arrays import to_numpy
+from insdel.errors import UserError, require_one_of
+from insdel.evaluate import Pairs, aligned, as_array
 
-SIGNS = ("shap", "change")
-RANKINGS = ("signed", "absolute")
 CHANGED_BY = (
     'sign="shap": what x\'s own value adds compared with the reference, as shap, captum and lime return it; '
     'sign="change": the effect of changing x_j to x′_j, as insdel.explain returns it'
@@ -42,7 +41,7 @@ class Attributions:
         """Return the values of one class, or of one class for each row, where there are several."""
         if self.values.ndim < 3:
             return self
-        if _symmetric(self.values):
+        if self.values.shape[1] == self.values.shape[2] and np.allclose(self.values, self.values.transpose(0, 2, 1)):
             raise UserError(
                 "these look like interaction values, (rows, n, n). Sum them over the last axis to get SHAP values: "
                 "values.sum(axis=2)."
@@ -61,36 +60,29 @@ class Attributions:
 
     def matched(self, pairs: Pairs, rows: pd.Index, label: str) -> Attributions:
         """Return values (pairs, n) and base (pairs,) in the order of the pairs, or say what does not fit."""
-        columns = pairs.columns.names if pairs.columns else pairs.by_column().names
         values, base = self.values, self.base
         width, players = pairs.x.shape[1], pairs.n
-        if self.names is not None and values.shape[-1] == width:
-            frame = pd.DataFrame(np.atleast_2d(values), columns=self.names)
-            known = columns if pairs.group is None or columns is not None else None
-            values = np.asarray(aligned(frame, known, label)).reshape(values.shape)
         if values.shape[-1] not in {width, players}:
             raise UserError(f"{label} needs {width} columns, those of x; found the shape {values.shape}.")
-        if values.shape[-1] == players != width and self.names is not None:
+        if self.names is not None:
+            columns = None if pairs.columns is None else pairs.columns.names
             frame = pd.DataFrame(np.atleast_2d(values), columns=self.names)
-            values = np.asarray(aligned(frame, pairs.names, label)).reshape(values.shape)
+            known = columns if values.shape[-1] == width else pairs.names
+            values = np.asarray(aligned(frame, known, label)).reshape(values.shape)
         if values.ndim == 2:
-            place = self._rows(rows, len(pairs), label)
+            place: Any = slice(None)
+            counted = pd.RangeIndex(len(values))
+            index = counted if self.index is None else self.index
+            named = not index.equals(counted) and not index.equals(rows)
+            if named and index.is_unique and rows.isin(index).all():
+                place = index.get_indexer(rows)
+            elif len(values) != len(pairs):
+                raise UserError(f"{label} needs a row for each of the {len(pairs)} pairs; found {len(values)} rows.")
+            elif named and not isinstance(rows, pd.RangeIndex):
+                raise UserError(f"{label} must have the rows of x, by their index; {index[:3].tolist()}… are others.")
             values, base = values[place], None if base is None else np.broadcast_to(base, len(self.values))[place]
         summed = values if values.shape[-1] == players else pairs.by_player(values)
         return replace(self, values=np.broadcast_to(summed, (len(pairs), players)), base=base, index=None)
-
-    def _rows(self, rows: pd.Index, count: int, label: str) -> Any:
-        """Which row of the values belongs to each pair."""
-        if self.index is not None and self.index.equals(rows):
-            return slice(None)
-        counted = self.index is None or self.index.equals(pd.RangeIndex(len(self.values)))
-        if not counted and self.index is not None and self.index.is_unique and set(rows) <= set(self.index):
-            return self.index.get_indexer(rows)
-        if len(self.values) != count:
-            raise UserError(f"{label} needs a row for each of the {count} pairs; found {len(self.values)} rows.")
-        if not counted and self.index is not None and not isinstance(rows, pd.RangeIndex):
-            raise UserError(f"{label} must have the rows of x, by their index; {self.index[:3].tolist()}… are others.")
-        return slice(None)
 
 
 def attributions(values: Any, sign: str | None = None, ranking: str = "signed") -> Attributions:
@@ -104,19 +96,19 @@ def attributions(values: Any, sign: str | None = None, ranking: str = "signed") 
         effect of changing x_j to x′_j, as `insdel.explain` says it. Not needed for absolute rankings
     ranking : "signed", or "absolute" for importances that know no direction: both tests take the largest first
     """
-    if ranking not in RANKINGS:
-        raise UserError(f"ranking must be 'signed' or 'absolute', but it is {ranking!r}.")
+    require_one_of("ranking", ranking, ("signed", "absolute"))
     explanation = is_explanation(values)
     if sign is None and ranking == "signed" and not explanation:
         raise UserError(f"attributions need a sign, since the wrong one turns every ranking round. {CHANGED_BY}.")
-    if sign is not None and sign not in SIGNS:
+    if sign not in (None, "shap", "change"):
         raise UserError(f"sign must be 'shap' or 'change', but it is {sign!r}. {CHANGED_BY}.")
     names, index, base = None, None, None
     if explanation:
         names = list(values.feature_names) if values.feature_names is not None else None
-        base, one_row = _base(values.base_values), np.ndim(values.values) == 1 or np.ndim(values.data) == 1
+        one_row = np.ndim(values.values) == 1 or np.ndim(values.data) == 1
+        if values.base_values is not None:
+            base = np.asarray(values.base_values, dtype=np.float64)[None if one_row else ...]
         values, sign = np.asarray(values.values)[None] if one_row else values.values, sign or "shap"
-        base = base[None] if one_row and base is not None else base
     elif isinstance(values, Mapping):
         names, values = list(values), list(values.values())
     elif isinstance(values, pd.Series):
@@ -125,7 +117,7 @@ def attributions(values: Any, sign: str | None = None, ranking: str = "signed") 
         names, index = list(values.columns), values.index
     if names is not None and len(set(map(str, names))) != len(names):
         names = None
-    array = _numbers(values)
+    array = to_numpy(as_array(values, "attributions")).astype(np.float64)
     if array.ndim == 3 and isinstance(values, list | tuple):  # as older shap has it: an array for each class
         array = np.moveaxis(array, 0, 2)
     if array.ndim == 0 or array.ndim > 3:
@@ -137,26 +129,6 @@ def attributions(values: Any, sign: str | None = None, ranking: str = "signed") 
 def is_explanation(values: Any) -> bool:
     """Whether this is a `shap.Explanation`, or looks like one."""
     return all(hasattr(values, name) for name in ("values", "base_values", "feature_names"))
-
-
-def _base(values: Any) -> np.ndarray | None:
-    return None if values is None else np.asarray(values, dtype=np.float64)
-
-
-def _symmetric(values: np.ndarray) -> bool:
-    return values.shape[1] == values.shape[2] and np.allclose(values, values.transpose(0, 2, 1))
-
-
-def _numbers(values: Any) -> np.ndarray:
-    values = values.detach().cpu() if hasattr(values, "detach") else values
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        kind = type(values).__name__
-        raise UserTypeError(f"attributions must be numbers, (pairs, n) or (n,); found {kind}.") from error
-    if not np.isfinite(array).all():
-        raise UserError("attributions must be finite, but NaN or infinity is among them. Fill or drop these rows.")
-    return array
 
 
 def check_against(label: str, given: Attributions, start: np.ndarray, end: np.ndarray) -> None:

@@ -7,19 +7,22 @@ frame, as an array. What it was fitted to decides which columns are features, wh
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from insdel.errors import UserError, UserTypeError
+from insdel.arrays import loaded_torch
+from insdel.errors import UserError, UserTypeError, listed
 from insdel.evaluate import predict
 from insdel.frames import fitted_names
 from insdel.own.table import Table, is_text
@@ -38,8 +41,8 @@ def load(text: str) -> Any:
         or .ubj of XGBoost, .txt of LightGBM, .cbm of CatBoost, .onnx. Pickles are refused: they run whatever is in them
     """
     kinds: dict[str, Callable[[Path], Any]] = {
-        ".safetensors": _network, ".json": _xgboost, ".ubj": _xgboost, ".txt": _lightgbm, ".cbm": _catboost,
-        ".onnx": Onnx,
+        ".safetensors": _network, ".json": _xgboost, ".ubj": _xgboost, ".cbm": _catboost, ".onnx": Onnx,
+        ".txt": lambda path: importlib.import_module("lightgbm").Booster(model_file=path),
     }  # fmt: skip
     path = Path(text)
     if path.suffix.lower() in PICKLES:
@@ -61,7 +64,10 @@ def load(text: str) -> Any:
     place, _, name = text.rpartition(":")
     if not place or not name:
         raise UserError(f"a model is file.py:name, module:name or a file ({', '.join(kinds)}); found {text!r}.")
-    module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
+    try:
+        module = _from_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        raise UserError(f"there is no module {place} ({error}). For a file of your own write file.py:name.") from error
     if not hasattr(module, name):
         present = ", ".join(key for key in vars(module) if not key.startswith("_")) or "nothing"
         raise UserError(f"{Path(place).name} has no {name!r}; it has: {present}.")
@@ -72,13 +78,12 @@ def _from_file(path: Path) -> Any:
     """Run a Python file; what lies beside it can be imported by it."""
     if not path.is_file():
         raise FileNotFoundError(f"a model needs an existing Python file; found none at {path}. Check its folder.")
-    specification = importlib.util.spec_from_file_location(path.stem, path)
-    if specification is None or specification.loader is None:
-        raise UserError(f"{path} cannot be imported as a Python file.")
-    module = importlib.util.module_from_spec(specification)
+    loader = SourceFileLoader(path.stem, str(path))
+    module = ModuleType(path.stem)
+    module.__file__ = loader.path
     sys.path.insert(0, str(path.resolve().parent))
     try:
-        specification.loader.exec_module(module)
+        loader.exec_module(module)
     except SystemExit as error:
         raise UserError(f"{path.name} ends Python (sys.exit({error.code})) when it is imported. Remove that.") from None
     except Exception as error:
@@ -86,13 +91,6 @@ def _from_file(path: Path) -> Any:
     finally:
         sys.path.pop(0)
     return module
-
-
-def _from_name(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise UserError(f"there is no module {name} ({error}). For a file of your own write file.py:name.") from error
 
 
 def _network(path: Path) -> Any:
@@ -123,20 +121,11 @@ def _xgboost(path: Path) -> Any:
     return model
 
 
-def _lightgbm(path: Path) -> Any:
-    import lightgbm
-
-    return lightgbm.Booster(model_file=path)
-
-
 def _catboost(path: Path) -> Any:
     import catboost
 
-    model = catboost.CatBoost()
-    model.load_model(str(path))
-    if not len(model.classes_):
-        return model
-    return catboost.CatBoostClassifier().load_model(str(path))
+    model = catboost.CatBoost().load_model(str(path))
+    return catboost.CatBoostClassifier().load_model(str(path)) if len(model.classes_) else model
 
 
 class Onnx:
@@ -155,31 +144,18 @@ class Onnx:
         if self.feature_names is None:
             given = {self.inputs[0].name: rows.to_numpy(np.float32)}
         else:
-            given = {part.name: self._tensor(part, rows[part.name]) for part in self.inputs}
+            kinds = {"tensor(string)": object, "tensor(int64)": np.int64, "tensor(double)": np.float64}
+            given = {part.name: rows[[part.name]].to_numpy(kinds.get(part.type, np.float32)) for part in self.inputs}
         outputs = [part for part in self.session.run(None, given) if isinstance(part, np.ndarray)]
         floats = [part for part in outputs if part.dtype.kind == "f"]
         if not floats:
             raise UserError("this ONNX graph has no output of numbers; for skl2onnx set the option zipmap to False.")
         return np.asarray(floats[-1]).reshape(len(rows), -1).squeeze(1 if floats[-1].size == len(rows) else ())
 
-    @staticmethod
-    def _tensor(part: Any, column: pd.Series) -> np.ndarray:
-        kind = {"tensor(string)": object, "tensor(int64)": np.int64, "tensor(double)": np.float64}
-        return column.to_numpy(kind.get(part.type, np.float32))[:, None]
-
-
-def fitted_columns(model: Any) -> list[str] | None:
-    """Names of the columns that a model was fitted to; None if it does not know them."""
-    booster = getattr(model, "booster_", model)
-    if callable(getattr(booster, "feature_name", None)):  # LightGBM
-        names = list(booster.feature_name())
-        return None if names == [f"Column_{j}" for j in range(len(names))] else names
-    return None if isinstance(model, type) else fitted_names(model)
-
 
 def categorical_columns(model: Any) -> list[str]:
     """Names of the columns that a tree ensemble takes as categories, where its file says so."""
-    names = fitted_columns(model) or []
+    names = fitted_names(model) or []
     if hasattr(model, "get_booster"):  # XGBoost
         types = model.get_booster().feature_types or []
         return [name for name, kind in zip(names, types, strict=False) if kind == "c"]
@@ -240,8 +216,7 @@ def prepare(model: Any, table: Table, name: str, positive: str | None = None) ->
             features, note = features.astype(text), "Text was passed to the model as categories."
             sample = call(raw, features.iloc[looked_at])
         except Exception:
-            columns = ", ".join(map(str, features.columns[:20]))
-            raise UserError(f"{name} failed on rows with the columns {columns}: {error}") from error
+            raise UserError(f"{name} failed on rows with the columns {listed(list(features))}: {error}") from error
     f, output = _output(model, raw, sample, table, name, positive)
     kept, gaps = _without_gaps(raw, features, ~complete)
     return Subject(f, kept, output, tuple(part for part in (note, gaps) if part))
@@ -249,19 +224,17 @@ def prepare(model: Any, table: Table, name: str, positive: str | None = None) ->
 
 def call(f: Any, rows: pd.DataFrame) -> np.ndarray:
     """What f gives for a data frame or, if it takes none, for an array or a float32 tensor."""
-    torch = sys.modules.get("torch")
-    forms = [lambda: rows, lambda: rows.to_numpy(float)]
+    torch, errors = loaded_torch(), []
+    forms: list[Callable[[], Any]] = [lambda: rows, lambda: rows.to_numpy(float)]
     if torch is not None:
         forms.append(lambda: torch.tensor(rows.to_numpy(float), dtype=torch.float32))
-    first: Exception | None = None
     for form in forms[2:] if torch is not None and isinstance(f, torch.nn.Module) else forms:
         try:
             result = f(form())
             return np.asarray(result.detach() if hasattr(result, "detach") else result)
         except Exception as error:  # a user's model may raise anything
-            first = first or error
-    assert first is not None
-    raise first
+            errors.append(error)
+    raise errors[0]
 
 
 def _without_gaps(raw: Any, features: pd.DataFrame, gaps: np.ndarray) -> tuple[pd.DataFrame, str]:
@@ -270,21 +243,16 @@ def _without_gaps(raw: Any, features: pd.DataFrame, gaps: np.ndarray) -> tuple[p
         return features, ""
     missing = features.isna().sum()
     where = ", ".join(f"{name} ({count})" for name, count in missing[missing > 0].items())
-    try:
-        taken = bool(np.isfinite(call(raw, features[gaps].iloc[:LOOKED_AT])).all())
-    except Exception:  # a user's model may raise anything
-        taken = False
-    if taken:
-        return features, f"Missing values are values, as the model takes them: {where}."
+    with suppress(Exception):  # a user's model may raise anything
+        if np.isfinite(call(raw, features[gaps].iloc[:LOOKED_AT])).all():
+            return features, f"Missing values are values, as the model takes them: {where}."
     left = f"{gaps.sum()} of {len(gaps)} rows are left out, as the model does not take missing values: {where}."
     if (~gaps).sum() < 2:
         raise UserError(f"at least two rows must be complete. {left} Drop columns or fill gaps.")
     return features[~gaps], left
 
 
-def _output(
-    model: Any, raw: Any, sample: np.ndarray, table: Table, name: str, positive: str | None
-) -> tuple[Any, str]:
+def _output(model: Any, raw: Any, sample: np.ndarray, table: Table, name: str, positive: str | None) -> tuple[Any, str]:
     """The function that is explained, and what it predicts in words.
 
     sample : what the model gives for some rows, (m,) or (m, classes)
@@ -306,28 +274,23 @@ def _output(
     if len(labels) == 2 and shares:  # one probability, of the second class
         if positive in (None, labels[1]):
             return f, f"probability of {target} = {labels[1]}"
-        return _probability(Classes(partial(_both, raw), np.array(labels)), labels, target, positive)
+        return _probability(Classes(raw, np.array(labels)), labels, target, positive)
     if positive is not None:
         raise UserError(f"{name} gives one number per row, so there is no class {positive!r} to choose.")
     return f, f"predicted {target}"
 
 
-def _both(f: Any, rows: pd.DataFrame) -> np.ndarray:
-    """Probabilities of both classes, (m, 2), from that of the second."""
-    second = call(f, rows).reshape(len(rows))
-    return np.stack([1 - second, second], axis=1)
-
-
 @dataclass(frozen=True)
 class Classes:
-    """A function with one column per class, as a classifier."""
+    """A function with one column per class, or with the probability of the second of two, as a classifier."""
 
     f: Any
     classes_: np.ndarray
 
     def predict_proba(self, rows: pd.DataFrame) -> np.ndarray:
         """Probabilities, (m, classes)."""
-        return call(self.f, rows)
+        table = call(self.f, rows).reshape(len(rows), -1)
+        return np.concatenate([1 - table, table], axis=1) if table.shape[1] == 1 else table
 
 
 def _probability(model: Any, names: list[str], target: str, positive: str | None) -> tuple[Any, str]:

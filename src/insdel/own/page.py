@@ -14,8 +14,9 @@ import pandas as pd
 from insdel import policies
 from insdel.attribution.own import Attributions, attributions
 from insdel.comparison import ANY_MODEL, SAMPLES, compare
-from insdel.errors import UserError
+from insdel.errors import UserError, listed
 from insdel.evaluate import predict
+from insdel.frames import fitted_names
 from insdel.lattice import MAX_FEATURES
 from insdel.own import models
 from insdel.own.models import Subject
@@ -24,15 +25,33 @@ from insdel.probability import Probability
 from insdel.report import check_name, write_report
 
 BESIDE = ("kernel_shap", "lime", "random")  # what attributions of one's own are compared with
-REFERENCES = ("typical", "counterfactual", "one_to_one")
 INSPECTED = 2000  # rows among which a counterfactual is looked for
-SIGNS = ("shap", "change", "absolute")
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What `insdel report` is asked for; as in `write`."""
+class Request:
+    """What `insdel report` is asked for.
 
+    data, target, drop, keep, categorical : as for `own.table.read`
+    model : as for `own.models.load`
+    output : the page
+    attributions : CSV files, each as FILE or LABEL=FILE: a row for each row of `data`, or with a column "row" that
+        names rows of it; columns by name; or a single row, or two columns (feature, value), as one ranking for all
+    sign : what the numbers in these files mean: "shap", "change", or "absolute" for importances without a direction
+    reference : "typical", the median of every number and the commonest of everything else; or a policy for x′
+    background : a number of rows of the table, or a CSV file of rows, over which f is averaged, instead of a reference
+    groups : each as NAME=COLUMN,COLUMN: columns that change together
+    positive : the class whose probability is explained, or "predicted"
+    rows : how many rows are graded, at most; drawn by `seed`
+    """
+
+    data: Path
+    target: str
+    model: str
+    output: Path
+    drop: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    categorical: Sequence[str] = ()
     attributions: Sequence[str] = ()
     sign: str | None = None
     reference: str = "typical"
@@ -43,55 +62,34 @@ class Choice:
     seed: int = 0
 
 
-def write(
-    data: Path,
-    target: str,
-    model: str,
-    output: Path,
-    *,
-    drop: Sequence[str] = (),
-    keep: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    **choice: Any,
-) -> tuple[Path, list[str]]:
-    """Grade explanations of a model on a CSV file; return the page and what was noticed on the way.
-
-    Parameters
-    ----------
-    data, target, drop, keep, categorical : as for `own.table.read`
-    model : as for `own.models.load`
-    attributions : CSV files, each as FILE or LABEL=FILE: a row for each row of `data`, or with a column "row" that
-        names rows of it; columns by name; or a single row, or two columns (feature, value), as one ranking for all
-    sign : what the numbers in these files mean: "shap", "change", or "absolute" for importances without a direction
-    reference : "typical", the median of every number and the commonest of everything else; or a policy for x′
-    background : a number of rows of the table, or a CSV file of rows, over which f is averaged, instead of a reference
-    groups : each as NAME=COLUMN,COLUMN: columns that change together
-    positive : the class whose probability is explained, or "predicted"
-    rows : how many rows are graded, at most; drawn by `seed`
-    """
-    asked, problems = Choice(**choice), Problems()
+def write(asked: Request) -> tuple[Path, list[str]]:
+    """Grade explanations of a model on a CSV file; return the page and what was noticed on the way."""
+    problems = Problems()
     with problems.gathered():
-        check_name(output)
+        check_name(asked.output)
     files = _labelled(asked.attributions, problems)
-    if files and asked.sign not in SIGNS:
-        problems.found.append(
+    if files and asked.sign is None:
+        problems.append(
             "attributions need a sign: shap (what x's own value adds, as shap, captum and lime write it), change (the "
             "effect of changing x to x′) or absolute (importances without a direction)."
         )
-    if asked.reference not in REFERENCES:
-        problems.found.append(f"reference must be one of {', '.join(REFERENCES)}; found {asked.reference!r}.")
     if asked.rows < 2:
-        problems.found.append(f"rows must be at least 2, but it is {asked.rows}.")
+        problems.append(f"rows must be at least 2, but it is {asked.rows}.")
     loaded: Any = None
     with problems.gathered():
-        loaded = models.load(model)
-    fitted, marked = models.fitted_columns(loaded), models.categorical_columns(loaded)
+        loaded = models.load(asked.model)
+    categorical = [*models.categorical_columns(loaded), *asked.categorical]
     with problems.gathered():
-        table = read(data, target, drop=drop, keep=keep, categorical=[*marked, *categorical], fitted=fitted)
-    groups = _groups(asked.groups, problems)
+        table = read(asked.data, asked.target, drop=asked.drop, keep=asked.keep, categorical=categorical,
+                     fitted=fitted_names(loaded))  # fmt: skip
+    parts = (text.partition("=") for text in asked.groups)
+    groups = {name: [column.strip() for column in columns.split(",")] for name, _, columns in parts}
+    wrong = [name for name, columns in groups.items() if columns == [""]]
+    if wrong:
+        problems.append(f"a group is written NAME=COLUMN,COLUMN; found {', '.join(wrong)}.")
     problems.refuse()
-    subject = models.prepare(loaded, table, Path(model).name, asked.positive)
-    page, cautions = _grade(subject, table, Path(model).name, files, groups, asked, output)
+    subject = models.prepare(loaded, table, Path(asked.model).name, asked.positive)
+    page, cautions = _grade(subject, table, files, groups, asked)
     return page, [table.what, *table.notes, *subject.notes, *cautions]
 
 
@@ -99,30 +97,19 @@ def _labelled(given: Sequence[str], problems: Problems) -> dict[str, Path]:
     """Files of attributions by their labels: FILE or LABEL=FILE."""
     files: dict[str, Path] = {}
     for text in given:
-        label, found, file = text.partition("=")
-        path = Path(file if found else text)
-        label = label if found else path.stem
+        label, file = text.split("=", 1) if "=" in text else (Path(text).stem, text)
+        path = Path(file)
         if not path.is_file():
-            problems.found.append(f"attributions need an existing CSV file; found none at {path}.")
+            problems.append(f"attributions need an existing CSV file; found none at {path}.")
         if label in files:
-            problems.found.append(f"two files of attributions are called {label!r}; write LABEL=FILE for each.")
+            problems.append(f"two files of attributions are called {label!r}; write LABEL=FILE for each.")
         files[label] = path
     return files
 
 
-def _groups(given: Sequence[str], problems: Problems) -> dict[str, list[str]]:
-    """Columns that change together: NAME=COLUMN,COLUMN."""
-    parts = {text.partition("=")[0]: text.partition("=")[2] for text in given}
-    wrong = [name for name, columns in parts.items() if not columns]
-    if wrong:
-        problems.found.append(f"a group is written NAME=COLUMN,COLUMN; found {', '.join(wrong)}.")
-    return {name: [column.strip() for column in columns.split(",")] for name, columns in parts.items()}
-
-
 def _grade(
-    subject: Subject, table: Table, model: str, files: dict[str, Path], groups: dict[str, list[str]], asked: Choice,
-    output: Path,
-) -> tuple[Path, list[str]]:  # fmt: skip
+    subject: Subject, table: Table, files: dict[str, Path], groups: dict[str, list[str]], asked: Request
+) -> tuple[Path, list[str]]:
     """Choose rows and what they are compared with, compare, and write the page; warnings come back, too."""
     problems, brought = Problems(), {}
     for label, path in files.items():
@@ -130,18 +117,15 @@ def _grade(
             brought[label] = _brought(path, subject.features, groups, len(table.features))
     unknown = [name for part in groups.values() for name in part if name not in subject.features]
     if unknown:
-        problems.found.append(f"groups name columns that are no features: {', '.join(unknown)}.")
+        problems.append(f"groups name columns that are no features: {', '.join(unknown)}.")
     rows = subject.features
     for part in brought.values():
         rows = rows.loc[rows.index.isin(part.index)] if isinstance(part, pd.DataFrame) else rows
-    background, reference, words = None, None, ""
     with problems.gathered():
         x, reference, background, words = _choose(subject, rows, asked)
     problems.refuse()
-    methods: dict[str, Any] = {}
-    for label, part in brought.items():
-        methods[label] = _attributions(part, subject, x, str(asked.sign))
-    methods |= {name: name for name in (BESIDE if brought else ANY_MODEL)}
+    own = {label: _attributions(part, subject, x, str(asked.sign)) for label, part in brought.items()}
+    methods = {**own, **{name: name for name in (BESIDE if brought else ANY_MODEL)}}
     players = x.shape[1] - sum(len(part) - 1 for part in groups.values())
     work = 2 ** min(players, MAX_FEATURES) * len(x) * (1 if background is None else len(background))
     if work > 10**9 and players <= MAX_FEATURES:
@@ -156,14 +140,14 @@ def _grade(
                          options=options, seed=asked.seed)  # fmt: skip
     told = list(dict.fromkeys(str(warning.message) for warning in heard))
     cautions = [text for text in told if text.startswith(tuple(f"{label}: " for label in methods))]
-    quality = subject.quality(table.target)
+    about = [text for text in (Path(asked.model).name, subject.output, subject.quality(table.target)) if text]
     drawn = f"{len(x)} of {len(rows)}, drawn at random with seed {asked.seed}" * (len(x) < len(rows)) or f"all {len(x)}"
-    facts = {"Data": table.what, "Model": f"{model}; {subject.output}" + f"; {quality}" * bool(quality),
-             "Graded rows": f"{drawn}; row 1 is the line below the header", "Reference": words}  # fmt: skip
+    facts = {"Data": table.what, "Model": "; ".join(about), "Reference": words,
+             "Graded rows": f"{drawn}; row 1 is the line below the header"}  # fmt: skip
     if files:
         facts["Attributions"] = ", ".join(f"{label} from {path.name}" for label, path in files.items())
     title = f"Which explanation of {table.target.name} ranks the features best?"
-    return write_report(result, output, title, facts, [*table.notes, *subject.notes], cautions, words), cautions
+    return write_report(result, asked.output, title, facts, [*table.notes, *subject.notes], cautions, words), cautions
 
 
 def _brought(path: Path, features: pd.DataFrame, groups: dict[str, list[str]], rows: int) -> pd.DataFrame | pd.Series:
@@ -178,7 +162,7 @@ def _brought(path: Path, features: pd.DataFrame, groups: dict[str, list[str]], r
         return frame.set_index(frame.columns[0]).iloc[:, 0].loc[list(features)].astype(float)
     if wanted is None:
         missing = [name for name in features if name not in frame]
-        raise UserError(f"{path.name} needs the columns of the features; missing: {', '.join(missing[:20])}.")
+        raise UserError(f"{path.name} needs the columns of the features; missing: {listed(missing)}.")
     if len(frame) == 1:
         return frame[wanted].iloc[0].astype(float)
     if frame.index.name != "row" and len(frame) != rows:
@@ -193,9 +177,10 @@ def _brought(path: Path, features: pd.DataFrame, groups: dict[str, list[str]], r
 
 def _attributions(part: pd.DataFrame | pd.Series, subject: Subject, x: pd.DataFrame, sign: str) -> Attributions:
     """The attributions of the graded rows; where they add up to f(x) minus a constant, it is what they start from."""
+    values = part if isinstance(part, pd.Series) else part.loc[x.index]
     if sign == "absolute":
-        return attributions(part if isinstance(part, pd.Series) else part.loc[x.index], ranking="absolute")
-    given = attributions(part if isinstance(part, pd.Series) else part.loc[x.index], sign=sign)
+        return attributions(values, ranking="absolute")
+    given = attributions(values, sign=sign)
     if isinstance(part, pd.Series) or (isinstance(subject.f, Probability) and subject.f.k is None):
         return given
     start = np.asarray(predict(subject.f, x))
@@ -204,12 +189,26 @@ def _attributions(part: pd.DataFrame | pd.Series, subject: Subject, x: pd.DataFr
     return replace(given, base=np.full(len(x), base.mean())) if constant else given
 
 
-def _choose(subject: Subject, rows: pd.DataFrame, asked: Choice) -> tuple[pd.DataFrame, Any, Any, str]:
+def _choose(subject: Subject, rows: pd.DataFrame, asked: Request) -> tuple[pd.DataFrame, Any, Any, str]:
     """Graded rows, their references or the background, and in words what these are."""
     order = np.random.default_rng(asked.seed).permutation(len(rows))
     x = rows.iloc[np.sort(order[: asked.rows])]
+    if asked.background is not None and asked.background.isdigit():
+        count = int(asked.background)
+        if not 1 <= count <= len(subject.features):
+            raise UserError(f"background needs 1 to {len(subject.features)} rows of the table; found {count}.")
+        others = subject.features.drop(index=x.index)  # rows of x only where there are no others
+        others = others if len(others) >= count else subject.features
+        words = f"the average over {count} rows of the table, drawn at random"
+        return x, None, others.sample(count, random_state=asked.seed % 2**32).sort_index(), words
     if asked.background is not None:
-        return x, None, *_background(subject.features, x, asked.background, asked.seed)
+        path = Path(asked.background)
+        some = read_file(path)[0]
+        missing = [name for name in subject.features if name not in some]
+        if missing:
+            raise UserError(f"{path.name} needs the columns of the features; missing: {listed(missing)}.")
+        some = some[list(subject.features)].astype(subject.features.dtypes)
+        return x, None, some, f"the average over {len(some)} rows of {path.name}"
     if asked.reference == "typical":
         words = "a typical row: the median of every number and date, the commonest of all other values"
         return x, typical(subject.features), None, words
@@ -231,25 +230,9 @@ def _choose(subject: Subject, rows: pd.DataFrame, asked: Choice) -> tuple[pd.Dat
     return x, other.set_axis(x.index), None, words
 
 
-def _background(features: pd.DataFrame, x: pd.DataFrame, given: str, seed: int) -> tuple[pd.DataFrame, str]:
-    """A number of rows of the table, those of x last, or the rows of a file."""
-    if given.isdigit():
-        count = int(given)
-        if not 1 <= count <= len(features):
-            raise UserError(f"background needs 1 to {len(features)} rows of the table; found {count}.")
-        others = features.drop(index=x.index) if len(features) - len(x) >= count else features
-        words = f"the average over {count} rows of the table, drawn at random"
-        return others.sample(count, random_state=seed % 2**32).sort_index(), words
-    path = Path(given)
-    some = read_file(path)[0]
-    missing = [name for name in features if name not in some]
-    if missing:
-        raise UserError(f"{path.name} needs the columns of the features; missing: {', '.join(missing[:20])}.")
-    return some[list(features)].astype(features.dtypes), f"the average over {len(some)} rows of {path.name}"
-
-
 def typical(features: pd.DataFrame) -> pd.DataFrame:
     """One row, (1, n): the lower median of every number and date, the commonest of all other values."""
+
     def middle(column: pd.Series) -> Any:
         ordered = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
         if ordered or pd.api.types.is_datetime64_any_dtype(column):

@@ -7,6 +7,7 @@ one message names them.
 from __future__ import annotations
 
 import csv as csv_format
+import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,12 +18,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from insdel.errors import UserError
+from insdel.errors import UserError, listed
 
 MOST_VALUES = 20  # text with more different values than this, and than half of the rows, is hardly a category
 MARKS = (",", ";", "\t")
 LOOKED_AT = 200  # lines by which the separator is chosen
-SHOWN = 20  # names that a message lists
 ID = re.compile(r"(^|[_\W])(id|uuid|key|index|nr|no|number)$|[a-z]I[dD]$|^unnamed", re.IGNORECASE)
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}\.\d{1,2}\.\d{4}")
 
@@ -43,11 +43,8 @@ class Table:
     notes: tuple[str, ...] = ()
 
 
-class Problems:
+class Problems(list[str]):
     """What is wrong, gathered until `refuse` says all of it in one message."""
-
-    def __init__(self) -> None:
-        self.found: list[str] = []
 
     @contextmanager
     def gathered(self) -> Iterator[None]:
@@ -55,13 +52,13 @@ class Problems:
         try:
             yield
         except (UserError, FileNotFoundError) as error:
-            self.found += str(error).removeprefix("found several problems:\n- ").split("\n- ")
+            self += str(error).removeprefix("found several problems:\n- ").split("\n- ")
 
     def refuse(self) -> None:
         """Raise one error if anything was found."""
-        if self.found:
-            several = "found several problems:\n- " + "\n- ".join(self.found)
-            raise UserError(self.found[0] if len(self.found) == 1 else several)
+        if self:
+            several = "found several problems:\n- " + "\n- ".join(self)
+            raise UserError(self[0] if len(self) == 1 else several)
 
 
 def read(
@@ -86,31 +83,32 @@ def read(
     """
     path = Path(csv)
     frame, notes = read_file(path)
-    present, problems = _shown(list(frame.columns)), Problems()
+    present, problems = listed(list(frame.columns)), Problems()
     spaced = {name.replace(" ", "_"): name for name in frame}  # LightGBM writes names without spaces
     fitted = [name if name in frame else spaced.get(name, name) for name in fitted or ()]
+    drop, keep, categorical = (list(map(str, names)) for names in (drop, keep, categorical))
     if target is None:
-        problems.found.append(f"{path.name} needs target, the column that is predicted; the columns are: {present}.")
-    named = [str(name) for name in (*([] if target is None else [target]), *drop, *keep, *categorical)]
-    unknown = list(dict.fromkeys(name for name in named if name not in frame.columns))
+        problems.append(f"{path.name} needs target, the column that is predicted; the columns are: {present}.")
+    named = [*([] if target is None else [str(target)]), *drop, *keep, *categorical]
+    unknown = list(dict.fromkeys(name for name in named if name not in frame))
     if unknown:
-        problems.found.append(f"{path.name} has no column {', '.join(unknown)}; the columns are: {present}.")
-    if str(target) in map(str, drop):
-        problems.found.append(f"{target} cannot be the target and dropped at once.")
-    lost = [name for name in fitted if name not in frame.columns or name in {*map(str, drop), str(target)}]
-    if lost:
-        problems.found.append(f"the model was fitted to columns that are missing here: {_shown(lost)}.")
+        problems.append(f"{path.name} has no column {', '.join(unknown)}; the columns are: {present}.")
+    if str(target) in drop:
+        problems.append(f"{target} cannot be the target and dropped at once.")
     answer = frame.get(str(target), pd.Series(dtype=float))
-    features = frame.drop(columns=[name for name in (str(target), *map(str, drop)) if name in frame])
-    kept = {*map(str, keep), *map(str, categorical)}
-    features, more = _features(features, kept, [name for name in fitted if name in features], problems)
+    features = frame.drop(columns=[str(target), *drop], errors="ignore")
+    lost = [name for name in fitted if name not in features]
+    if lost:
+        problems.append(f"the model was fitted to columns that are missing here: {listed(lost)}.")
+    fitted = [name for name in fitted if name in features]
+    features, more = _features(features, {*keep, *categorical}, fitted, problems)
     if features.shape[1] < 2 and not lost:
-        found = f"{path.name} has {_shown(list(features.columns)) or 'none'}. {' '.join(more)}".strip()
-        problems.found.append(f"a ranking needs at least two features, but {found}")
+        found = f"{path.name} has {listed(list(features.columns))}. {' '.join(more)}".strip()
+        problems.append(f"a ranking needs at least two features, but {found}")
     if len(features) < 2:
-        problems.found.append(f"{path.name} needs at least two rows; it has {len(features)}.")
+        problems.append(f"{path.name} needs at least two rows; it has {len(features)}.")
     problems.refuse()
-    features = features.astype({str(name): "category" for name in categorical if str(name) in features})
+    features = features.astype({name: "category" for name in categorical if name in features})
     return Table(features, answer.rename(str(target)), f"{len(frame):,} rows of {path.name}", (*notes, *more))
 
 
@@ -118,18 +116,19 @@ def read_file(path: Path) -> tuple[pd.DataFrame, list[str]]:
     """Read the file with the separator, the decimal mark and the encoding that fit it, or say where they do not."""
     if not path.is_file():
         raise FileNotFoundError(f"a table needs the path of a CSV file; found none at {path}. Check name and folder.")
-    notes, encoding = [], "utf-8-sig"
+    notes: list[str] = []
     try:
-        path.read_text(encoding)
-    except UnicodeDecodeError:
-        encoding, notes = "cp1252", [f"{path.name} is not in UTF-8 and was read as Windows-1252."]
-    try:
-        mark, names = _layout(path, encoding)
+        try:
+            text = path.read_text("utf-8-sig")
+        except UnicodeDecodeError:
+            text, notes = path.read_text("cp1252"), [f"{path.name} is not in UTF-8 and was read as Windows-1252."]
+        mark, names = _layout(path, text)
         options: dict[str, Any] = {"sep": mark, "names": names, "skiprows": 1, "skipinitialspace": True}
-        options |= {"index_col": False, "encoding": encoding, "skip_blank_lines": True, "low_memory": False}
-        frame = pd.read_csv(path, **options)
-        if _has_decimal_commas(frame):
-            frame = pd.read_csv(path, decimal=",", **options)
+        options |= {"index_col": False, "low_memory": False}
+        frame = pd.read_csv(io.StringIO(text), **options)
+        written = [frame[name].dropna().astype(str) for name in frame if is_text(frame[name])]
+        if any(len(part) and part.str.fullmatch(r"\s*-?\d*,?\d+").all() for part in written):  # 1,5 throughout a column
+            frame = pd.read_csv(io.StringIO(text), decimal=",", **options)
     except (UnicodeDecodeError, csv_format.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise UserError(f"{path.name} needs to be a CSV with a header; reading failed: {error}") from error
     frame.index = pd.RangeIndex(1, len(frame) + 1)
@@ -137,50 +136,35 @@ def read_file(path: Path) -> tuple[pd.DataFrame, list[str]]:
     return frame.drop(columns=blank), notes
 
 
-def _layout(path: Path, encoding: str) -> tuple[str, list[str]]:
+def _layout(path: Path, text: str) -> tuple[str, list[str]]:
     """The separator, and the names of the columns; every row must have as many fields as the header."""
-    with path.open(encoding=encoding, newline="") as file:
-        lines = [line for line, _ in zip(file, range(LOOKED_AT), strict=False)]
-    mark = max(MARKS, key=lambda mark: _evenness(lines, mark))
-    with path.open(encoding=encoding, newline="") as file:
-        rows = csv_format.reader(file, delimiter=mark, skipinitialspace=True)
-        header = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(next(rows, []), start=1)]
-        wrong = [(number, len(row)) for number, row in enumerate(rows, start=1) if row and len(row) != len(header)]
+    lines = text.split("\n")[:LOOKED_AT]
+
+    def evenness(mark: str) -> tuple[float, int]:
+        """How well a separator fits the first lines: the share of rows as wide as the header, and its width."""
+        widths = [len(row) for row in csv_format.reader(lines, delimiter=mark, skipinitialspace=True) if row] or [0]
+        return (float(np.mean([width == widths[0] for width in widths])) if widths[0] > 1 else 0.0, widths[0])
+
+    mark = max(MARKS, key=evenness)
+    rows = csv_format.reader(io.StringIO(text), delimiter=mark, skipinitialspace=True)
+    header = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(next(rows, []), start=1)]
+    wrong = [(number, len(row)) for number, row in enumerate(rows, start=1) if row and len(row) != len(header)]
     problems = Problems()
     if len(header) < 2:
         found = "a single column" if header else "nothing"
         raise UserError(f"{path.name} needs columns separated by commas, semicolons or tabs; found {found}.")
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
-        problems.found.append(f"every column of {path.name} needs a name of its own; found {_shown(twice)} twice.")
+        problems.append(f"every column of {path.name} needs a name of its own; found {listed(twice)} twice.")
     if wrong:
         found = ", ".join(f"row {number} has {count}" for number, count in wrong[:5])
         more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
-        problems.found.append(
+        problems.append(
             f"each row of {path.name} needs the {len(header)} fields of its header; {found}{more} (row 1 is the line "
             "below the header). Is there a separator inside a value? Quote it."
         )
     problems.refuse()
     return mark, header
-
-
-def _evenness(lines: list[str], mark: str) -> tuple[float, int]:
-    """How well a separator fits the first lines: the share of rows as wide as the header, and its width."""
-    rows = [row for row in csv_format.reader(lines, delimiter=mark, skipinitialspace=True) if row]
-    width = len(rows[0]) if rows else 0
-    return (sum(len(row) == width for row in rows) / len(rows), width) if width > 1 else (0.0, width)
-
-
-def _has_decimal_commas(frame: pd.DataFrame) -> bool:
-    """Whether the numbers of a column are written like 1,5 throughout."""
-    texts = (frame[name].dropna().astype(str) for name in frame if is_text(frame[name]))
-    return any(len(text) and bool(text.str.fullmatch(r"\s*-?\d*,?\d+").all()) for text in texts)
-
-
-def _shown(names: Sequence[Any]) -> str:
-    """Names in a message; of many the first."""
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(map(str, names[:SHOWN])) + more
 
 
 def is_text(column: pd.Series) -> bool:
@@ -195,7 +179,7 @@ def _features(
     notes, parts = [], {}
     if fitted:
         others = [name for name in frame if name not in set(fitted)]
-        notes = [f"Left out, as the model was not fitted to it: {_shown(others)}."] if others else []
+        notes = [f"Left out, as the model was not fitted to it: {listed(others)}."] if others else []
         frame = frame[list(fitted)]
     for name in frame:
         column = frame[name].replace([np.inf, -np.inf], np.nan)
@@ -205,16 +189,20 @@ def _features(
             continue
         if is_text(column):
             known = column.dropna().astype(str)
+            other = known[pd.to_numeric(known, errors="coerce").isna()]
             if len(known) and known.str.fullmatch(DATE).all():
                 column = pd.to_datetime(column, format="mixed", dayfirst=bool(known.str.contains(r"\d\.\d").any()))
                 notes.append(f"{name} was read as a date.")
-            else:
-                with problems.gathered():
-                    _refuse_nearly_numbers(column)
+            elif 0 < len(other) < len(known) / 2:  # a few texts among numbers make all of it text
+                more = f" (and {len(other) - 1} more)" if len(other) > 1 else ""
+                problems.append(
+                    f"{name} has numbers in most rows, but {other.iloc[0]!r} in row {other.index[0]}{more}; row 1 "
+                    "is the line below the header. Make it a number, or leave it empty."
+                )
         parts[name] = column
     constant = [str(name) for name, column in parts.items() if column.nunique() < 2]
     if constant:
-        notes.append(f"The same in every row, so no test can tell what it does: {_shown(constant)}.")
+        notes.append(f"The same in every row, so no test can tell what it does: {listed(constant)}.")
     return pd.DataFrame(parts, index=frame.index), notes
 
 
@@ -234,15 +222,3 @@ def _reason(column: pd.Series) -> str:
             kind = "an id or free text" if different < rows else "an id"
             return f"has {different} different texts in {rows} rows, as {kind} has (to keep it, name it with keep)"
     return ""
-
-
-def _refuse_nearly_numbers(column: pd.Series) -> None:
-    """Refuse a column of numbers with a few texts among them: they make all of it text."""
-    known = column.dropna()
-    other = known[pd.to_numeric(known, errors="coerce").isna()]
-    if 0 < len(other) < len(known) / 2:
-        more = f" (and {len(other) - 1} more)" if len(other) > 1 else ""
-        raise UserError(
-            f"{column.name} has numbers in most rows, but {other.iloc[0]!r} in row {other.index[0]}{more}; row 1 "
-            "is the line below the header. Make it a number, or leave it empty."
-        )

@@ -1,22 +1,41 @@
-"""The page of claims, from `book/claims.md` and what the records say: rewritten by every build."""
+"""Two pages that every build writes from the records, the claims and the numbers behind them; and `insdel claims`."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import cache
+from itertools import groupby
 
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from insdel.stats import holm, plus_minus
+from insdel.errors import UserError, require_one_of
+from insdel.stats import holm_adjusted, plus_minus
 from insdel_book.chapters import by_label
-from insdel_book.clone import clone
+from insdel_book.course import clone
 from insdel_book.pages import table
-from insdel_paper.claims import CLAIMS, FINDINGS, HOLDS, NOT, VERDICTS, Claim, Figure, Finding
-from insdel_paper.claims.sentences import HEADLINES, SENTENCES, Sentence
+from insdel_paper.claims import (
+    CANNOT,
+    CLAIMS,
+    FINDINGS,
+    HOLDS,
+    NOT,
+    PART,
+    UNDECIDED,
+    VERDICTS,
+    Claim,
+    Figure,
+    Finding,
+    derive,
+    disagreements,
+    state,
+    stated,
+)
+from insdel_paper.claims.catalogue import HEADLINES, SENTENCES
 from insdel_paper.claims.verdict import LEVEL, LIMITS, WORDS
 
 SYMBOLS = dict(zip(VERDICTS, ("✓", "◐", "✗", "?", "–"), strict=True))
@@ -30,21 +49,9 @@ def chapters() -> dict[str, tuple[str, str]]:
     return {label: known for label, known in by_label(clone()).items() if label in wanted}
 
 
-@dataclass(frozen=True)
-class Context:
-    """What the blocks of the page are made from: findings by id, and the chapters that are in this build."""
-
-    findings: Mapping[str, Finding]
-    staged: Collection[str]
-
-    def chapter(self, label: str) -> str:
-        """A link to a chapter, or its name alone where it is not in this build."""
-        file, name = chapters()[label]
-        return f"{{ref}}`{name} <{label}>`" if file in self.staged else name
-
-
 def fill(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
     """Replace every line `% claims: NAME` (or errata) by the block of that name."""
+
     def block(match: re.Match[str]) -> str:
         if match[2] not in blocks:
             raise ValueError(f"the page asks for {match[2]!r}, but the blocks are: {', '.join(blocks)}.")
@@ -54,63 +61,110 @@ def fill(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
 
 
 def claims_page(text: str, findings: Mapping[str, Finding], staged: Collection[str]) -> str:
-    """Return the page as Markdown.
-
-    Parameters
-    ----------
-    text : of book/claims.md
-    findings : from `claims.derive`
-    staged : names of the chapters in this build
-    """
-    context = Context(findings, staged)
-    blocks = {
-        "headlines": lambda: headlines(context),
-        "counts": lambda: counts(context),
-        "limits": limits,
-        "multiplicity": lambda: multiplicity(context),
-        "sentences": lambda: sentences(context),
-        "list": lambda: listing(context),
-        "details": lambda: details(context),
-        "book": lambda: book_findings(context),
-    }
-    return fill(text, blocks)
+    """Return a page as Markdown, from the text of its file in book/, findings by id, and the chapters in this build."""
+    page = Page(findings, staged)
+    return fill(text, {name: getattr(page, name) for name in BLOCKS})
 
 
-def sign(verdict: str) -> str:
-    """Symbol and words of a verdict."""
-    return f"{SYMBOLS[verdict]} {verdict}"
+BLOCKS = ("headlines", "counts", "limits", "multiplicity", "sentences", "list", "details", "book")
 
 
-def counts(context: Context) -> str:
-    """How many claims have which verdict, by chapter."""
-    rows = []
-    for label in chapters():
-        result = [context.findings[claim.id].verdict for claim in CLAIMS if claim.chapter == label]
-        rows.append([context.chapter(label), *(str(result.count(v) or "") for v in VERDICTS), str(len(result))])
-    every = [finding.verdict for finding in context.findings.values()]
-    rows.append(["**all**", *(f"**{every.count(v)}**" for v in VERDICTS), f"**{len(every)}**"])
-    return "\n".join(table(["chapter", *map(sign, VERDICTS), "claims"], rows))
+@dataclass(frozen=True)
+class Page:
+    """Findings by id, the names of the chapters that are in this build, and a method for each block of the page."""
 
+    findings: Mapping[str, Finding]
+    staged: Collection[str]
 
-def limits() -> str:
-    """The meaning of the paper's words, as a list."""
-    first = f"- “best”, “larger”, “worse”: a paired difference beyond {LEVEL:.0f} of its standard errors"
-    return "\n".join([first, *(f"- {words.format(LIMITS[word])}" for word, words in WORDS.items())])
+    def chapter(self, label: str) -> str:
+        """A link to a chapter, or its name alone where it is not in this build."""
+        file, name = chapters()[label]
+        return f"{{ref}}`{name} <{label}>`" if file in self.staged else name
 
+    def links(self, claims: Iterable[str]) -> list[str]:
+        """Verdicts as symbols, and ids as links to the details."""
+        verdicts = {claim: self.findings[claim].verdict for claim in claims}
+        return [f"{SYMBOLS[v]}\N{NO-BREAK SPACE}{{ref}}`{claim} <claim-{claim}>`" for claim, v in verdicts.items()]
 
-def multiplicity(context: Context) -> str:
-    """How many numbers are judged at once, and how many verdicts on them stand if that is counted."""
-    shown = [figure for finding in context.findings.values() for figure in finding.figures]
-    judged = [figure for figure in shown if figure.margin is not None]
-    margins = [as_normal(figure) for figure in judged]
-    decided = sum(figure.verdict in (HOLDS, NOT) for figure in judged)
-    chance = math.erfc(LEVEL / math.sqrt(2)) * len(margins)
-    together = int(holm(margins).sum())
-    return (
-        f"Many numbers are judged at once: {len(margins)} with a standard error. Were each of them exactly at its "
-        f"limit, chance alone would decide about {chance:.0f}. In fact {decided} are decided, and {together} of these "
-        "would be if all were judged together by Holm's correction at 5 %."
-    )
+    def headlines(self) -> str:
+        """What was found, in a few sentences, each with the claims it rests on."""
+        return "\n".join(f"- {text} ({', '.join(self.links(claims))})" for text, claims in HEADLINES)
+
+    def counts(self) -> str:
+        """How many claims have which verdict, by chapter."""
+        rows = []
+        for label in chapters():
+            result = [self.findings[claim.id].verdict for claim in CLAIMS if claim.chapter == label]
+            rows.append([self.chapter(label), *(str(result.count(v) or "") for v in VERDICTS), str(len(result))])
+        every = [finding.verdict for finding in self.findings.values()]
+        rows.append(["**all**", *(f"**{every.count(v)}**" for v in VERDICTS), f"**{len(every)}**"])
+        return "\n".join(table(["chapter", *(f"{SYMBOLS[v]} {v}" for v in VERDICTS), "claims"], rows))
+
+    def limits(self) -> str:
+        """The meaning of the paper's words, as a list."""
+        first = f"- “best”, “larger”, “worse”: a paired difference beyond {LEVEL:.0f} of its standard errors"
+        return "\n".join([first, *(f"- {words.format(LIMITS[word])}" for word, words in WORDS.items())])
+
+    def multiplicity(self) -> str:
+        """How many numbers are judged at once, and how many verdicts on them stand if that is counted."""
+        judged = [one for finding in self.findings.values() for one in finding.figures if one.margin is not None]
+        margins = [as_normal(figure) for figure in judged]
+        decided = sum(figure.verdict in (HOLDS, NOT) for figure in judged)
+        chance = math.erfc(LEVEL / math.sqrt(2)) * len(margins)
+        together = int((holm_adjusted(2 * norm.sf([abs(margin) for margin in margins])) <= 0.05).sum())
+        return (
+            f"Many numbers are judged at once: {len(margins)} with a standard error. Were each of them exactly at its "
+            f"limit, chance alone would decide about {chance:.0f}. In fact {decided} are decided, and "
+            f"{together} of these would remain so under Holm's correction for all of them, at 5 %."
+        )
+
+    def sentences(self) -> str:
+        """Abstract and conclusion, sentence by sentence."""
+        parts = []
+        for where, own in groupby(SENTENCES, lambda sentence: sentence.where):
+            rows = [[sentence.text, " · ".join(self.links(sentence.claims)) or "no claim"] for sentence in own]
+            parts += [f"### {where.capitalize()}\n", *table(["the paper writes", "claims"], rows)]
+        return "\n".join(parts)
+
+    def list(self) -> str:
+        """All claims in one table, which the script of the page can filter; first those that do not hold."""
+        first = (NOT, PART, UNDECIDED, CANNOT, HOLDS)
+        rows = []
+        for claim in sorted(CLAIMS, key=lambda claim: first.index(self.findings[claim.id].verdict)):
+            verdict, link = self.findings[claim.id].verdict, f"{{ref}}`{claim.where} <claim-{claim.id}>`"
+            rows.append([f"{SYMBOLS[verdict]} {verdict}", claim.statement, link, self.chapter(claim.chapter)])
+        lines = table(["verdict", "the paper states", "where", "chapter"], rows)
+        return "\n".join([":::{container} claims-list", "", *lines, ":::"])
+
+    def details(self) -> str:
+        """Every claim with its reason and its numbers, folded, by chapter."""
+        parts = []
+        for label, (_, name) in chapters().items():
+            parts += [f"### {name}\n", *(self.detail(claim) for claim in CLAIMS if claim.chapter == label)]
+        return "\n".join(parts)
+
+    def detail(self, claim: Claim) -> str:
+        """One claim, folded."""
+        finding = self.findings[claim.id]
+        lines = [
+            f"(claim-{claim.id})=", f"::::{{dropdown}} {SYMBOLS[finding.verdict]} {finding.verdict}: {claim.statement}",
+            f":class-container: claim-card verdict-{VERDICTS.index(finding.verdict)} chapter-{claim.chapter}", "",
+            f"*{claim.where}* · chapter {self.chapter(claim.chapter)} · `{claim.id}`", "", finding.because, "",
+            *(figures(finding.figures) if finding.figures else []),
+            f"Derived from: {', '.join(f'`{name}`' for name in finding.evidence) or 'nothing that is recorded'}.",
+            "::::", "",
+        ]  # fmt: skip
+        return "\n".join(lines)
+
+    def book(self) -> str:
+        """Numbers about questions that the paper does not ask: no verdict."""
+        parts = []
+        for one in FINDINGS:
+            finding = one.finding()
+            bare = [replace(figure, verdict=None, rule="") for figure in finding.figures]
+            parts += [f"**{one.statement}** (chapter {self.chapter(one.chapter)})", ""]
+            parts += [re.split(" Of | The number is| Nothing here", finding.because)[0], "", *figures(bare)]
+        return "\n".join(parts)
 
 
 def as_normal(figure: Figure) -> float:
@@ -119,86 +173,17 @@ def as_normal(figure: Figure) -> float:
     return margin if figure.df is None else math.copysign(norm.isf(student.sf(abs(margin), figure.df)), margin)
 
 
-def book_findings(context: Context) -> str:
-    """Numbers about questions that the paper does not ask: no verdict."""
-    parts = []
-    for one in FINDINGS:
-        finding = one.finding()
-        bare = [replace(figure, verdict=None, rule="") for figure in finding.figures]
-        head = f"**{one.statement}** (chapter {context.chapter(one.chapter)})"
-        parts += [head, "", finding.because.split(" Of ")[0].split(" The number is")[0], "", *figures(bare)]
-    return "\n".join(parts)
-
-
-def link(claim: str, context: Context) -> str:
-    """A claim's verdict as a symbol, and its id as a link to the details."""
-    return f"{SYMBOLS[context.findings[claim].verdict]} {{ref}}`{claim} <claim-{claim}>`"
-
-
-def headlines(context: Context) -> str:
-    """What was found, in a few sentences, each with the claims it rests on."""
-    rows = [f"- {text} ({', '.join(link(claim, context) for claim in claims)})" for text, claims in HEADLINES]
-    return "\n".join(rows)
-
-
-def sentences(context: Context) -> str:
-    """Abstract and conclusion, sentence by sentence."""
-    def row(sentence: Sentence) -> list[str]:
-        return [sentence.text, " · ".join(link(claim, context) for claim in sentence.claims) or "no claim"]
-
-    parts = []
-    for where in dict.fromkeys(sentence.where for sentence in SENTENCES):
-        rows = [row(sentence) for sentence in SENTENCES if sentence.where == where]
-        parts += [f"### {where.capitalize()}\n", *table(["the paper writes", "claims"], rows)]
-    return "\n".join(parts)
-
-
-def listing(context: Context) -> str:
-    """All claims in one table, which the script of the page can filter."""
-    rows = [
-        [sign(context.findings[c.id].verdict), c.statement, f"{{ref}}`{c.where} <claim-{c.id}>`",
-         context.chapter(c.chapter)]
-        for c in CLAIMS
-    ]  # fmt: skip
-    lines = table(["verdict", "the paper states", "where", "chapter"], rows)
-    return "\n".join([":::{container} claims-list", "", *lines, ":::"])
-
-
-def details(context: Context) -> str:
-    """Every claim with its reason and its numbers, folded, by chapter."""
-    parts = []
-    for label, (_, name) in chapters().items():
-        own = [claim for claim in CLAIMS if claim.chapter == label]
-        if own:
-            parts.append(f"### {name}\n")
-            parts += [detail(claim, context) for claim in own]
-    return "\n".join(parts)
-
-
-def detail(claim: Claim, context: Context) -> str:
-    """One claim, folded."""
-    finding = context.findings[claim.id]
-    marks = f"claim-card verdict-{VERDICTS.index(finding.verdict)} chapter-{claim.chapter}"
-    lines = [
-        f"(claim-{claim.id})=", f"::::{{dropdown}} {sign(finding.verdict)}: {claim.statement}",
-        f":class-container: {marks}", "",
-        f"*{claim.where}* · chapter {context.chapter(claim.chapter)} · `{claim.id}`", "", finding.because, "",
-        *(figures(finding.figures) if finding.figures else []),
-        f"Derived from: {', '.join(f'`{name}`' for name in finding.evidence) or 'nothing that is recorded'}.",
-        "::::", "",
-    ]  # fmt: skip
-    return "\n".join(lines)
-
-
-def figures(shown: Collection[Figure]) -> list[str]:
-    """Lines of the table of numbers: paper, ours, difference in combined standard errors."""
+def figures(shown: Iterable[Figure]) -> list[str]:
+    """Lines of the table of numbers: paper, ours, difference in combined standard errors; without empty columns."""
     rows = [
         [f.label, number(f.paper, f.paper_se), number(f.ours, f.se),
          "" if f.apart is None else f"{f.apart:+.1f}".replace("-", "−"),
          f.rule, SYMBOLS[f.verdict] if f.verdict else ""]
         for f in shown
     ]  # fmt: skip
-    return table(["number", "paper", "ours", "apart", "required", ""], rows)
+    columns = zip(["number", "paper", "ours", "apart", "required", ""], *rows, strict=True)
+    header, *lines = zip(*(column for column in columns if any(column[1:])), strict=True)
+    return table(header, lines)
 
 
 def number(value: float | None, se: float | None = None) -> str:
@@ -215,3 +200,51 @@ def number(value: float | None, se: float | None = None) -> str:
 def plain(text: str) -> str:
     """Markdown as a terminal shows it: references by their words, no dollar signs."""
     return re.sub(r"\{ref\}`([^<`]+?) <[^>]+>`", r"\1", text).replace("$", "").replace("`", "")
+
+
+def report(
+    verdict: str | None = None, chapter: str | None = None, as_json: bool = False, write: bool = False
+) -> tuple[list[str], bool]:
+    """Lines to print, or all numbers as JSON, and whether all derived verdicts are the stated ones.
+
+    verdict, chapter : show these claims only; all of them are derived in any case
+    write : save the derived verdicts as expected
+    """
+    if verdict is not None:  # refused before the work begins
+        require_one_of("--verdict", verdict, VERDICTS)
+    labels = [label for label, (file, name) in chapters().items() if chapter is None or chapter in (label, file, name)]
+    if not labels:
+        raise UserError(f"--chapter must be one of {', '.join(chapters())}; found {chapter!r}.")
+    findings = derive(CLAIMS)
+    own = [(claim, findings[claim.id]) for claim in CLAIMS if claim.chapter in labels]
+    shown = [(claim, finding) for claim, finding in own if verdict in (None, finding.verdict)]
+    if write:
+        state(findings)
+    wrong = disagreements(findings, stated())
+    if as_json:
+        return [json.dumps([as_dict(*one) for one in shown], indent=1, ensure_ascii=False)], not wrong
+    every = [finding.verdict for finding in findings.values()]
+    totals = f"{len(every)} claims: " + ", ".join(f"{every.count(name)} {name}" for name in VERDICTS)
+    lines = [line for one in shown for line in describe(*one)[: 1 if len(shown) > 20 else None]]
+    return [*lines, "", totals, *(f"!! {plain(line)}" for line in wrong)], not wrong
+
+
+def describe(claim: Claim, finding: Finding) -> list[str]:
+    """A claim in one line, then its reason and its numbers."""
+    head = f"{SYMBOLS[finding.verdict]} {finding.verdict:<21} {claim.id}: {plain(claim.statement)} [{claim.where}]"
+    rows = [
+        f"      {f.label}: ours {number(f.ours, f.se)}"
+        + (f", paper {number(f.paper, f.paper_se)}" if f.paper is not None else "")
+        + (f", apart {f.apart:+.1f} se" if f.apart is not None else "")
+        + (f"  ({f.rule}: {f.verdict})" if f.verdict else "")
+        for f in finding.figures
+    ]
+    return [head, f"    {plain(finding.because)}", *rows]
+
+
+def as_dict(claim: Claim, finding: Finding) -> dict[str, object]:
+    """A claim with all that was found, as plain values."""
+    numbers = [asdict(figure) | {"apart": figure.apart} for figure in finding.figures]
+    facts = {name: getattr(claim, name) for name in ("id", "where", "statement", "chapter")}
+    return facts | {"verdict": finding.verdict, "because": finding.because, "figures": numbers,
+                    "evidence": finding.evidence}  # fmt: skip

@@ -4,31 +4,78 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
+from functools import cache
 from pathlib import Path
 
 from insdel.store import replace
 from insdel_book import benchmark
 from insdel_book.cache import SRC, folder_hash
-from insdel_book.pages.claims import claims_page
-from insdel_book.pages.errata import errata_page
+from insdel_book.pages import table
+from insdel_book.pages.claims import claims_page, fill
 from insdel_paper import results
 from insdel_paper.claims import CLAIMS, derive
+from insdel_paper.claims.slips import SLIPS, TYPOGRAPHIC, open_questions
+from insdel_paper.studies.breadth import games as frozen
+
+STATES = {True: "✓ confirmed", False: "✗ refuted: the printed version holds", None: "– cannot be checked here"}
+
+
+def errata_page(text: str) -> str:
+    """Return the page as Markdown, from the text of book/errata.md."""
+    return fill(text, {"slips": slips, "open": questions, "brief": brief})
+
+
+def slips() -> str:
+    """Every slip that changes a number, a formula or a reading, with its consequence and its check."""
+    lines = []
+    for slip in SLIPS:
+        if slip.matters:
+            shown = slip.shown()
+            state = f"◐ {shown.words}" if shown.words and shown.confirmed else STATES[shown.confirmed]
+            lines += [
+                f"(erratum-{slip.number})=", f"### Erratum {slip.number}, {slip.where}", "",
+                f"- **Printed:** {slip.printed}", f"- **Should be:** {slip.corrected}",
+                f"- **Consequence:** {slip.consequence}", f"- **Check:** {state}", "",
+                ":::{dropdown} The check", shown.evidence, ":::", "",
+            ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def questions() -> str:
+    """What cannot be settled from the paper alone."""
+    return "\n".join(f"- **{where}.** {text}" for where, text in open_questions().items())
+
+
+def brief() -> str:
+    """All else, a line each: slips with a number, which other pages link to, then slips of the pen."""
+    lines = []
+    for slip in SLIPS:
+        if not slip.matters:
+            mark = STATES[slip.shown().confirmed].split()[0]
+            line = f"**{slip.number}** · {slip.where}: {slip.printed} → {slip.corrected} {mark}"
+            lines += [f"(erratum-{slip.number})=", line, ""]
+    return "\n".join([*lines, *(f"- {where}: {printed} → {corrected}" for where, printed, corrected in TYPOGRAPHIC)])
+
+
+def benchmark_page(text: str) -> str:
+    """Fill in the standing table."""
+    games = frozen.load()
+    shown = benchmark.readable(benchmark.standing(games, games.areas))
+    about = f"{len(games.lattices):,} games, {len(games.cells)} cells, {games.cells['table'].nunique()} tables."
+    lines = [about, "", *table(list(shown.columns), shown.to_numpy().tolist())]
+    return text.replace("% benchmark", "\n".join(lines))
 
 
 def write_pages(root: Path, folder: Path, staged: Collection[str]) -> None:
-    """Write the pages that are derived from recorded results and frozen games into a staging tree.
+    """Fill in the texts of a staging tree, for a build with these chapters.
 
-    Parameters
-    ----------
     root : of the repository, whose build/cache keeps what was derived from the same records by the same code
-    folder : of the staging tree; its book/ holds the texts that are filled in
-    staged : names of the chapters in this build
     """
+    found = cache(lambda: derive(CLAIMS))
     makers = {
-        "claims": lambda text: claims_page(text, derive(CLAIMS), staged),
-        "errata": errata_page,
-        "benchmark": benchmark.page,
-    }
+        **dict.fromkeys(("claims", "claims_details"), lambda text: claims_page(text, found(), staged)),
+        "errata": errata_page, "benchmark": benchmark_page,
+    }  # fmt: skip
     packages = [folder_hash(SRC / name) for name in ("insdel", "insdel_paper", "insdel_book")]
     state = [*packages, folder_hash(results.folder()), *sorted(staged)]
     for name, make in makers.items():

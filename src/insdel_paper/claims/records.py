@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -12,18 +13,40 @@ from insdel_paper import results
 from insdel_paper.claims.verdict import MissingRecordError
 from insdel_paper.records.registry import command
 
+Made = TypeVar("Made")
+_ASKED: list[list[str]] = []  # names of the records that were asked for, by each `noted`
 
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """The names of the records that are asked for meanwhile."""
+    _ASKED.append([])
+    try:
+        yield _ASKED[-1]
+    finally:
+        _ASKED.pop()
+
+
+def kept(make: Callable[..., Made]) -> Callable[..., Made]:
+    """Keep what a function makes of the record that its first argument names, while its files stay the same."""
+    remembered = lru_cache(maxsize=64)(lambda state, *given: make(*given))
+
+    @wraps(make)
+    def asked(name: str, *given: Any) -> Made:
+        existing(name)
+        for names in _ASKED:
+            names.append(name)
+        folder = results.folder()
+        return remembered((folder, (folder / name / results.ABOUT).stat().st_mtime_ns), name, *given)
+
+    return asked
+
+
+@kept
 def load(name: str, part: str | None = None) -> tuple[pd.DataFrame, dict[str, Any]]:
     """A table of a record, the main one by default, and its provenance; `MissingRecordError` if there is none."""
     if not results.exists(name, part):
         raise MissingRecordError(name, command(name))
-    folder = results.folder()
-    return _read(folder, (folder / name / results.ABOUT).stat().st_mtime_ns, name, part)
-
-
-@lru_cache(maxsize=64)
-def _read(folder: Path, changed: int, name: str, part: str | None) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Read a table once for each state of its record."""
     return results.load(name, part)
 
 
@@ -37,7 +60,7 @@ def about(name: str) -> dict[str, Any]:
     return load(name)[1]
 
 
-def there(*names: str) -> list[str]:
+def existing(*names: str) -> list[str]:
     """Those of the records that are here; `MissingRecordError` about the first if none is."""
     result = [name for name in names if results.exists(name)]
     if not result:

@@ -1,110 +1,76 @@
-"""Remove and retrain  [section 6]: how much the loss bends away from a straight line as features are removed."""
+"""Rules about remove and retrain  [section 6]: how much the loss bends away from a straight line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping
 
 import pandas as pd
 
 from insdel import stats
+from insdel_paper import results
 from insdel_paper.claims import records
-from insdel_paper.claims.verdict import CANNOT, LIMITS, Figure, Finding, Rule, above, below, judge, within
-from insdel_paper.studies.roar.tables import bend, is_noise
+from insdel_paper.claims.runs import METHOD
+from insdel_paper.claims.verdict import CANNOT, Answer, Finding, MissingRunError, required, rule
+from insdel_paper.studies.roar import tables
 
-KS, IG, RANDOM = "kernel_shap", "integrated_gradients", "random"
-DATA = {"roar_bangalore": "houses", "roar_cern_genuine": "genuine events"}
-SHORT = {KS: "KS", IG: "IG", RANDOM: "random order", f"{KS}_signed": "KS signed", f"{IG}_signed": "IG signed"}
+DATA = {"bangalore": "houses", "cern_genuine": "genuine events"}
 
 
-def bends(record: str, ranking: str) -> pd.Series:
-    """Per replicate: area between the curve of losses and the straight line between its ends, over the mean rise.
+class Losses:
+    """Tables of `removal.run` by task: those that are given, or the recorded ones."""
 
-    0 is a straight line; 1/2 is the most, all of the loss after the first feature; negative below the line.
+    def __init__(self, given: Mapping[str, pd.DataFrame] | None = None) -> None:
+        self.given = given
+
+    def has(self, task: str) -> bool:
+        """Whether the task was run, or is recorded."""
+        return results.exists(f"roar_{task}") if self.given is None else task in self.given
+
+    def __getitem__(self, task: str) -> pd.DataFrame:
+        if self.given is None:
+            return records.table(f"roar_{task}")
+        if task not in self.given:
+            raise MissingRunError(f"The task {task} was not run")
+        return self.given[task]
+
+    def bends(self, task: str, ranking: str) -> pd.Series:
+        """Area between curve and straight line over the mean rise, per replicate: 0 straight, 1/2 all lost at once."""
+        if ranking not in set(self[task]["ranking"]):
+            raise MissingRunError(f"The ranking {ranking} was not run")
+        return pd.Series(tables.bend(self[task], ranking))
+
+
+@rule("losses")
+def bend(
+    losses: Losses, of: list[str], label: str, minus: str = "", data: list[str] | None = None, **limits: str | float
+) -> Answer | Finding:
+    """Bends of rankings, or how much they exceed those of others, on each data set whose loss rises.
+
+    of, minus : names of methods; minus may be "signed", the same method's ranking by sign
+    limits : one of within, below, above
     """
-    return pd.Series(bend(records.table(record), ranking))
-
-
-def spread(values: pd.Series) -> tuple[float, float, int]:
-    """Mean over replicates, its standard error and degrees of freedom."""
-    return *stats.mean(values), len(values) - 1
-
-
-def each(make: Callable[[str, str], Iterable[Figure]], because: str = "") -> Finding:
-    """The same numbers for both data sets; a run whose loss hardly rises has no curve to speak of."""
-    names = records.there(*DATA)
-    steep = [name for name in names if not is_noise(records.table(name))]
+    tasks = list(data or DATA)
+    here = list(filter(losses.has, tasks)) or tasks[:1]  # without any, the error is about the first
+    steep = [task for task in here if not tables.is_noise(losses[task])]
     if not steep:
-        return Finding(CANNOT, "Without any feature the loss is hardly larger than with all of them.", (), tuple(names))
-    return judge([figure for name in steep for figure in make(name, DATA[name])], because, names)
-
-
-def straight(record: str, data: str) -> list[Figure]:
-    """The curves of KS and IG by absolute value are nearly straight."""
+        return Finding(CANNOT, "Without any feature the loss is hardly larger than with all of them.")
     figures = []
-    for ranking in (KS, IG):
-        value, se, df = spread(bends(record, ranking))
-        figures.append(within(f"bend, {SHORT[ranking]} ({data})", value, se, LIMITS["straight"], df=df))
+    for task in steep:
+        for name in of:
+            values = losses.bends(task, METHOD[name])
+            if minus:
+                values = values - losses.bends(task, METHOD.get(minus) or f"{METHOD[name]}_{minus}")
+            text = f"{label.format(name)} ({DATA[task]})"
+            figures.append(required(text, *stats.mean(values), **limits, df=len(values) - 1))
     return figures
 
 
-def signed_nearly(record: str, data: str) -> list[Figure]:
-    """Ranking by signed values loses little against ranking by absolute ones."""
-    return [below(text, value, se, LIMITS["straight"], df=df) for text, (value, se, df) in _by_sign(record, data)]
+@rule("losses")
+def bends_more(losses: Losses, **steps: list[str]) -> Answer:
+    """Without redundant columns the curves bend more; with every column twice they bend less.
 
-
-def signed_beaten(record: str, data: str) -> list[Figure]:
-    """Ranking by absolute values is better than by signed ones."""
-    return [above(text, value, se, df=df) for text, (value, se, df) in _by_sign(record, data)]
-
-
-def _by_sign(record: str, data: str) -> list[tuple[str, tuple[float, float, int]]]:
-    return [
-        (f"bend, {SHORT[r]}: size minus sign ({data})", spread(bends(record, r) - bends(record, f"{r}_signed")))
-        for r in (KS, IG)
-    ]
-
-
-def comparable(record: str, data: str) -> list[Figure]:
-    """KS and IG bend alike."""
-    value, se, df = spread(bends(record, KS) - bends(record, IG))
-    return [within(f"bend of KS minus bend of IG ({data})", value, se, LIMITS["straight"], df=df)]
-
-
-def unable(record: str, data: str) -> list[Figure]:
-    """Neither KS nor IG bends the curve more than a random order does."""
-    gaps = {ranking: spread(bends(record, ranking) - bends(record, RANDOM)) for ranking in (KS, IG)}
-    text = "bend of {} minus that of a random order ({})"
-    return [below(text.format(SHORT[r], data), value, se, df=df) for r, (value, se, df) in gaps.items()]
-
-
-def ig_superior() -> Finding:
-    """IG by absolute value ahead of KS on the houses."""
-    name = records.there("roar_bangalore")[0]
-    value, se, df = spread(bends(name, IG) - bends(name, KS))
-    return judge([above("bend of IG minus bend of KS (houses)", value, se, df=df)], "", [name])
-
-
-def redundancy() -> Finding:
-    """Without redundant columns the curves bend more; with every column twice they bend less."""
-    steps = {
-        "houses, correlated columns dropped, minus all columns": ("roar_bangalore_independent", "roar_bangalore"),
-        "simulated events, 8 independent columns, minus all 16": ("roar_cern_independent", "roar_cern"),
-        "planted columns once, minus every column twice": ("roar_planted", "roar_planted_copied"),
-    }
-    figures, names = [], []
+    steps : label → a task, and the one that it is compared with
+    """
     for text, (less, more) in steps.items():
-        names += [records.there(less)[0], records.there(more)[0]]
-        value, se, df = spread(bends(less, KS) - bends(more, KS))
-        figures.append(above(f"bend of KS: {text}", value, se, df=df))
-    return judge(figures, "", names)
-
-
-RULES: dict[str, Rule] = {
-    "roar-straight": lambda: each(straight),
-    "roar-signed": lambda: each(signed_nearly),
-    "roar-expected": lambda: each(signed_beaten),
-    "roar-comparable": lambda: each(comparable),
-    "roar-ig-houses": ig_superior,
-    "roar-unable": lambda: each(unable),
-    "roar-redundancy": redundancy,
-}
+        gap = losses.bends(less, METHOD["KS"]) - losses.bends(more, METHOD["KS"])
+        yield required(f"bend of KS: {text}", *stats.mean(gap), above=0.0, df=len(gap) - 1)

@@ -1,10 +1,9 @@
-"""Numbers of one comparison, with standard errors: means, paired differences, ratios, correlations."""
+"""One comparison of methods, recorded or of now, and its numbers: means, paired differences, ratios, correlations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property, lru_cache
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,20 @@ from insdel import stats
 from insdel.stats import Number, PairIds
 from insdel_paper import results
 from insdel_paper.claims import records
-from insdel_paper.claims.verdict import LIMITS, Figure, MissingRunError, above, below, level, within
+from insdel_paper.claims.verdict import MissingRunError, level
 from insdel_paper.studies import tables, variation
 
 Side = tuple[str, str]  # method and mode
-KS, IG, DL, VG, IXG, LIME, RANDOM = paper.SIX
+KS, IG, _, _, _, LIME, RANDOM = paper.SIX
 I, D = MODES = ("insertion", "deletion")  # noqa: E741
-SHORT = {KS: "KS", IG: "IG", DL: "DeepLIFT", VG: "Vanilla Grad", IXG: "Input × Gradient", LIME: "LIME",
-    RANDOM: "random"}
-TRAININGS = "cern_variation"  # the record of the events' network trained from other seeds
-WORDS = {"counterfactual": "counterfactual", "one_to_one": "one-to-one", "average": "average"}
+SHORT = dict(
+    zip(paper.SIX, ("KS", "IG", "DeepLIFT", "Vanilla Grad", "Input × Gradient", "LIME", "random"), strict=True)
+)
+METHOD = {short: method for method, short in SHORT.items()}  # as `claims.yml` names them
+SPLITS, TRAININGS = "bangalore_variation", "cern_variation"  # records of other splits and trainings
+CF, OTO, AVERAGE = POLICIES = ("counterfactual", "one_to_one", "average")
+WORDS = {"houses": "houses", CF: "counterfactual", OTO: "one-to-one", AVERAGE: "average"}
+KINDS = {"cern_genuine": "genuine", "cern": "simulated"}
 
 
 def label(what: Side) -> str:
@@ -36,26 +39,21 @@ class Run:
     """One comparison, recorded or of now.
 
     name : of the record; "this run" for one of now
-    printed : rows of the paper's table for the same experiment and policy
-    policy, data : of events: who is paired with whom, and in a word which events, for labels
+    subject : "houses", or the policy that pairs events
+    data : which events, in a word, for labels
     tables : name → table, as a record has them: areas, pairs, curves, charges; None: those of the record
     """
 
     def __init__(
-        self,
-        name: str,
-        printed: pd.DataFrame,
-        policy: str = "",
-        data: str = "",
-        tables: Mapping[str, pd.DataFrame] | None = None,
+        self, name: str, subject: str, data: str = "", tables: Mapping[str, pd.DataFrame] | None = None
     ) -> None:
-        self.name, self.policy, self.data, self.tables = name, policy, data, tables
-        self.printed = printed.set_index(["method", "mode"])[["mean", "se"]]
+        self.name, self.subject, self.data, self.tables = name, subject, data, tables
+        self.printed = printed(subject).set_index(["method", "mode"])[["mean", "se"]]
 
     @property
     def kind(self) -> str:
-        """Policy and data, for labels; empty for houses."""
-        return f"{WORDS[self.policy]}, {self.data}" if self.policy else ""
+        """Data and policy in words."""
+        return WORDS[self.subject] + (f", {self.data}" if self.data else "")
 
     def table(self, part: str = "areas") -> pd.DataFrame:
         """A table of the run."""
@@ -90,13 +88,11 @@ class Run:
         """Mean of (pairs,) values; its standard error accounts for shared points."""
         return stats.mean(values, self.ends)
 
-    @cached_property
+    @property
     def trainings(self) -> list[pd.DataFrame]:
         """The columns of networks that were trained from other seeds; [] where none is recorded."""
-        if self.tables is not None or self.data != "genuine" or not results.exists(TRAININGS):
-            return []
-        table = records.table(TRAININGS)
-        return [tables.wide(part) for _, part in table[table["policy"] == self.policy].groupby("training")]
+        recorded = self.tables is None and self.data == "genuine" and results.exists(TRAININGS)
+        return _trainings(TRAININGS, self.subject) if recorded else []
 
     def widened(self, number: Number, statistic: Callable[..., float], *sides: Side) -> Number:
         """A number with an error that also covers what another training would change.
@@ -131,6 +127,10 @@ class Run:
         """A statistic of (pairs,) or (pairs, k) values, and its bootstrap standard error over points."""
         return stats.bootstrap_error(values, statistic, self.ends)
 
+    def enlarged(self, values: pd.Series) -> float:
+        """The standard error that counts shared points, over the naive one of the mean of (pairs,) values."""
+        return self.average(values)[1] / float(stats.naive_error(values))
+
     def paper(self, a: Side, b: Side | None = None) -> float | None:
         """The printed mean of a, or the printed difference a − b of means."""
         try:
@@ -142,76 +142,46 @@ class Run:
         """The printed mean of a over that of b."""
         return float(self.printed.loc[a, "mean"] / self.printed.loc[b, "mean"])
 
-    def tell(self, text: str) -> str:
-        """A label that says which data it is about."""
-        return f"{text} ({self.kind})" if self.kind else text
+
+def printed(subject: str) -> pd.DataFrame:
+    """Rows of the paper's table about the houses, or about a policy for events."""
+    return tables.printed("bangalore") if subject == "houses" else tables.printed("cern", subject)
 
 
-def larger(run: Run, a: Side, b: Side) -> Figure:
-    """The paired difference a − b is positive."""
-    text = run.tell(f"{label(a)}, minus {label(b) if a[1] != b[1] else SHORT.get(b[0], b[0])}")
-    value, se = run.difference(a, b)
-    if (a[0], b[0]) == (KS, IG) and a[1] == b[1] and (paper.DIFFERENCE, a[1]) in run.printed.index:
-        printed = run.printed.loc[(paper.DIFFERENCE, a[1])]
-        return above(text, value, se, 0.0, float(printed["mean"]), float(printed["se"]))
-    return above(text, value, se, 0.0, run.paper(a, b))
+def names(subject: str) -> dict[str, str]:
+    """Records about the houses or about a policy for events, and which events they hold, in a word."""
+    return {"bangalore": ""} if subject == "houses" else {f"{name}_{subject}": kind for name, kind in KINDS.items()}
 
 
-def close(run: Run, a: Side, b: Side, word: str = "close") -> Figure:
-    """The mean of a falls short of that of b by at most what the word allows."""
-    value, se = run.ratio(a, b)
-    text = run.tell(f"share of {label(b)} that {SHORT[a[0]]} reaches")
-    return above(text, value, se, 1 - LIMITS[word], paper=run.paper_ratio(a, b))
+def recorded(subject: str) -> list[Run]:
+    """The recorded runs; `MissingRecordError` if there is none.
 
-
-def short(run: Run, a: Side, b: Side, word: str = "poor") -> Figure:
-    """The mean of a falls short of that of b by at least what the word says."""
-    value, se = run.ratio(a, b)
-    text = run.tell(f"share of {label(b)} that {SHORT[a[0]]} reaches")
-    return below(text, value, se, 1 - LIMITS[word], paper=run.paper_ratio(a, b))
-
-
-def tie(run: Run, a: Side, b: Side) -> Figure:
-    """Two means differ by at most what the word tie allows."""
-    value, se = run.difference(a, b)
-    larger_mean = max(abs(run.mean(a)[0]), abs(run.mean(b)[0]))
-    printed = (run.paper(a, b) or 0.0) / max(abs(run.paper(a) or 0.0), abs(run.paper(b) or 0.0))
-    text = run.tell(f"{label(a)}, minus {SHORT[b[0]]}, as a share")
-    return within(text, value / larger_mean, se / larger_mean, LIMITS["tie"], paper=printed)
-
-
-def alike(run: Run, a: Side, b: Side, limit: float = LIMITS["point by point"]) -> Figure:
-    """The correlation of a and b over the pairs is larger than a limit."""
-    return above(run.tell(f"correlation of {label(a)} with {label(b)}"), *run.correlation(a, b), limit)
-
-
-def survives(run: Run, text: str, holds: Callable[[Any], bool]) -> list[Figure]:
-    """In which share of the recorded splits and trainings a statement about the means is true.
-
-    [] if none is recorded, and for a run of now, which is judged by itself.
-
-    holds : from {(mode, method): mean} to true or false. The standard error is that over the splits.
+    Of events the genuine one alone, if its network was fitted to genuine events, too; else also the simulated one.
     """
-    if run.tables is not None or not results.exists("bangalore_variation"):
-        return []
-    true = pd.Series({key: holds(means) for key, means in _means(results.folder()).items()}, dtype=float)
-    shares = true.groupby(level=0).mean()
-    words = f"share of {len(true)} splits and trainings: {text}"
-    return [above(words, *stats.mean(shares), LIMITS["most"], df=len(shares) - 1)]
+    kinds, genuine = names(subject), f"cern_genuine_{subject}"
+    if results.exists(genuine) and records.about(genuine).get("trained_on") == "real":
+        kinds = {genuine: "genuine"}
+    return [_recorded(name, subject, kinds[name]) for name in records.existing(*kinds)]
 
 
-def ratio_of_runs(a: Side, b: Side) -> tuple[float, float, int] | None:
-    """Mean over the recorded splits and trainings of a over b, its error over splits, and degrees of freedom."""
-    if not results.exists("bangalore_variation"):
-        return None
-    means = _means(results.folder())
-    ratios = pd.Series({run: m[a[::-1]] / m[b[::-1]] for run, m in means.items()}).groupby(level=0).mean()
-    return *stats.mean(ratios), len(ratios) - 1
+@records.kept
+def _recorded(name: str, subject: str, data: str) -> Run:
+    return Run(name, subject, data)
 
 
-@lru_cache(maxsize=4)
-def _means(folder: Path) -> dict[tuple[int, int], dict[tuple[str, str], float]]:
-    """(split, training) → (mode, method) → mean ABC / n, duplicate rows kept."""
-    means = variation.run_means(records.table("bangalore_variation")).query("duplicates == 'kept'")
+@records.kept
+def _trainings(name: str, policy: str) -> list[pd.DataFrame]:
+    table = records.table(name)
+    return [tables.wide(part) for _, part in table[table["policy"] == policy].groupby("training")]
+
+
+def run_means() -> dict[tuple[int, int], dict[Side, float]]:
+    """(split, training) → (method, mode) → mean ABC / n, of houses with duplicate rows kept; {} if none is recorded."""
+    return _run_means(SPLITS) if results.exists(SPLITS) else {}
+
+
+@records.kept
+def _run_means(name: str) -> dict[tuple[int, int], dict[Side, float]]:
+    means = variation.run_means(records.table(name)).query("duplicates == 'kept'")
     runs = means.groupby(["split", "training"])
-    return {key: part.set_index(["mode", "method"])["mean"].to_dict() for key, part in runs}
+    return {key: part.set_index(["method", "mode"])["mean"].to_dict() for key, part in runs}

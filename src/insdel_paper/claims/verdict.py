@@ -11,9 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
 
+import yaml
 from scipy.stats import t as student
+
+from insdel_paper.printed import size
 
 HOLDS = "holds"
 PART = "holds in part"
@@ -25,64 +30,10 @@ VERDICTS = (HOLDS, PART, NOT, UNDECIDED, CANNOT)
 LEVEL = 2.0  # standard errors by which a number has to clear its limit
 SHARE = 0.5  # of the numbers of a statement that have to be as claimed for it to hold in part
 
-# What the paper's words are taken to mean: round numbers that the paper's own printed means fulfil wherever it uses
-# the word (tests/paper/test_claims_verdict.py). They were chosen with the recorded runs on houses, the photo and the
-# benchmark, and prototype figures of the events, already known; before the recorded runs on events and ROAR. The last
-# three came with the margins of equivalence, when all records but those on genuine events were known.
-LIMITS = {
-    "tie": 0.02,  # differ by at most 2 % of the larger mean
-    "close": 0.125,  # at least seven eighths of Kernel SHAP's mean
-    "reasonably well": 0.25,  # at least three quarters of it
-    "not well": 1 / 3,  # less than two thirds of it
-    "poor": 0.5,  # less than half of it
-    "much larger": 1.5,  # at least one and a half times as large
-    "much faster": 10.0,  # at most a tenth of the time
-    "point by point": 0.95,  # a correlation of at least this
-    "most": 0.5,  # more than half
-    "almost every": 0.9,  # at least this share
-    "long tail": 1.0,  # a skewness of at least 1 (normal: 0, exponential: 2)
-    "symmetric": 0.25,  # quartiles: |upper + lower − 2 median| at most a quarter of their distance
-    "nothing": 0.02,  # at most this share of the whole
-    "straight": 0.1,  # a bend of at most a tenth of the rise
-    "diagonal": 0.5,  # a correlation of more than this
-    "order": 0.7,  # a rank correlation of more than this
-    "near zero": 0.1,  # at most a tenth of the other
-    "far": 10.0,  # that many times the median
-    "accurate": 0.95,  # R²
-    "confident": 0.9,  # a probability
-    "forgotten": 0.05,  # a probability, as a share of the first one
-    "about": 0.05,  # shares that differ by at most this
-    "strongly": 0.25,  # differ by at least a quarter of the larger mean
-    "same correlation": 0.1,  # correlations that differ by at most this
-    "as many": 0.1,  # numbers of features that differ by at most this
-}
-WORDS = {
-    "tie": "“tie”, “almost the same”: means differ by at most {:.0%} of the larger one",
-    "close": "“close”, “nearly as good”, “very well”: a mean falls short of Kernel SHAP's by at most {:.1%}",
-    "reasonably well": "“reasonably well”: it falls short by at most {:.0%}; “disappointing”: by at least as much",
-    "not well": "“not well”: it falls short by at least {:.0%}",
-    "poor": "“poorly”: it falls short by at least {:.0%}",
-    "much larger": "“much larger”: at least {:.1f} times as large",
-    "much faster": "“much faster”: at most one part in {:.0f} of the time",
-    "point by point": "“almost the same point by point”: a correlation of at least {:.2f}",
-    "most": "“most”, “usually”: a share above {:.0%}",
-    "almost every": "“almost every”: a share of at least {:.0%}",
-    "long tail": "“long tail”, “heavily skewed”: a skewness of at least {:.0f}",
-    "symmetric": "“nearly symmetric”: quartiles lie unevenly around the median by at most {:.0%} of their distance",
-    "nothing": "“exclude”: a share of at most {:.0%}",
-    "straight": "“nearly straight”: an area between curve and line of at most {:.0%} of the rise",
-    "diagonal": "“near the diagonal”: a correlation above {:.1f}",
-    "order": "“almost the same” order of the methods: a rank correlation above {:.1f}",
-    "near zero": "“near zero”: at most {:.0%} of what it is compared with",
-    "far": "“a few cases where … much larger”: the largest difference is more than {:.0f} times the median one",
-    "accurate": "“very accurate”: R² above {:.2f}",
-    "confident": "“confidently classified”: a probability above {:.0%}",
-    "forgotten": "“completely forgets”: a probability below {:.0%} of the first one",
-    "about": "“about 27 %”: shares of pixels that differ by at most {:.2f}",
-    "strongly": "“depends strongly”: means that differ by at least {:.0%} of the larger one",
-    "same correlation": "a printed correlation: ours differs by at most {:.1f}",
-    "as many": "a printed number of features: ours differs by at most {:.1f}",
-}
+# The paper's words as limits, and what the page says about each.
+_ROWS = yaml.safe_load(Path(__file__).with_name("limits.yml").read_text(encoding="utf-8"))
+LIMITS: dict[str, float] = {word: limit for word, (limit, _) in _ROWS.items()}
+WORDS: dict[str, str] = {word: text for word, (_, text) in _ROWS.items()}
 
 
 @dataclass(frozen=True)
@@ -137,13 +88,7 @@ class MissingRunError(LookupError):
 
 
 class MissingRecordError(LookupError):
-    """A recorded run that a claim needs is not there.
-
-    Attributes
-    ----------
-    record : its name
-    command : what records it
-    """
+    """A recorded run that a claim needs is not there: the `record` that this `command` makes."""
 
     def __init__(self, record: str, command: str) -> None:
         super().__init__(f"the record {record!r} is missing; to make it: {command}")
@@ -199,71 +144,56 @@ def side(margin: float, se: float | None, df: int | None = None) -> str:
     return HOLDS if margin > level(df) * se else NOT if margin < -level(df) * se else UNDECIDED
 
 
-def above(
-    label: str,
-    ours: float,
-    se: float | None = None,
-    limit: float = 0.0,
-    paper: float | None = None,
-    paper_se: float | None = None,
-    df: int | None = None,
+def _figure(
+    label: str, ours: float, se: float | None, rule: str, room: float, error: float | None, **others: Any
 ) -> Figure:
-    """A number that the claim says is larger than a limit."""
-    margin = ours - limit
-    verdict = NOT if margin == 0 and not se else side(margin, se, df)
-    return Figure(label, ours, se, paper, paper_se, f"> {limit:.4g}", verdict, margin / se if se else None, df)
+    """A number with its verdict; room : how far it is on the claimed side, error : the standard error of that."""
+    verdict, margin = side(room, error, others.get("df")), room / error if error else None
+    return Figure(label, ours, se, rule=rule, verdict=verdict, margin=margin, **others)
 
 
-def below(
-    label: str,
-    ours: float,
-    se: float | None = None,
-    limit: float = 0.0,
-    paper: float | None = None,
-    paper_se: float | None = None,
-    df: int | None = None,
-) -> Figure:
+def above(label: str, ours: float, se: float | None = None, limit: float = 0.0, **others: Any) -> Figure:
+    """A number that the claim says is larger than a limit; others : paper, paper_se, df of the figure."""
+    figure = _figure(label, ours, se, f"> {limit:.4g}", ours - limit, se, **others)
+    return replace(figure, verdict=NOT) if ours == limit and not se else figure
+
+
+def below(label: str, ours: float, se: float | None = None, limit: float = 0.0, **others: Any) -> Figure:
     """A number that the claim says is at most a limit."""
-    margin = limit - ours
-    rule = f"≤ {limit:.4g}"
-    return Figure(label, ours, se, paper, paper_se, rule, side(margin, se, df), margin / se if se else None, df)
+    return _figure(label, ours, se, f"≤ {limit:.4g}", limit - ours, se, **others)
 
 
-def within(
-    label: str,
-    ours: float,
-    se: float | None,
-    margin: float,
-    center: float = 0.0,
-    paper: float | None = None,
-    paper_se: float | None = None,
-    df: int | None = None,
-) -> Figure:
+def within(label: str, ours: float, se: float | None, margin: float, center: float = 0.0, **others: Any) -> Figure:
     """A number that the claim says equals `center`: nearer to it than a margin, by two one-sided tests."""
-    room = margin - abs(ours - center)
-    rule = f"{center:.4g} ± {margin:.2g}"
-    return Figure(label, ours, se, paper, paper_se, rule, side(room, se, df), room / se if se else None, df)
+    return _figure(label, ours, se, f"{center:.4g} ± {margin:.2g}", margin - abs(ours - center), se, **others)
 
 
-def differs(
-    label: str, ours: float, se: float | None, margin: float, paper: float | None = None, paper_se: float | None = None
-) -> Figure:
+def differs(label: str, ours: float, se: float | None, margin: float, **others: Any) -> Figure:
     """A number that the claim says is not 0, in whatever direction: further from it than a margin."""
-    beyond = abs(ours) - margin
-    rule = f"not 0 ± {margin:.2g}"
-    return Figure(label, ours, se, paper, paper_se, rule, side(beyond, se), beyond / se if se else None)
+    return _figure(label, ours, se, f"not 0 ± {margin:.2g}", abs(ours) - margin, se, **others)
 
 
-def around(label: str, ours: float, se: float, paper: float, margin: float) -> Figure:
-    """A number that is printed without an error: ours is nearer to it than a margin."""
-    return within(label, ours, se, margin, paper, paper)
+def required(label: str, ours: float, se: float | None = None, /, **asked: Any) -> Figure:
+    """A number beside one limit, `above`, `below` or `within` it, as a row of `claims.yml` asks.
+
+    asked : the limit, as for `limit`, and others of the figure
+    """
+    [name] = asked.keys() & LIMITING.keys()
+    return LIMITING[name](label, ours, se, limit(asked.pop(name)), **asked)
+
+
+def limit(given: str | float) -> float:
+    """A number, the limit of one of the paper's words, or a size that the paper prints."""
+    return LIMITS[given] if given in LIMITS else size(given) if isinstance(given, str) else given
+
+
+LIMITING: dict[str, Callable[..., Figure]] = {"above": above, "below": below, "within": within}
 
 
 def repeats(label: str, ours: float, se: float, paper: float, paper_se: float, margin: float) -> Figure:
     """A printed mean: ours is nearer to it than a margin, both errors counted."""
-    room, error = margin - abs(ours - paper), math.hypot(se, paper_se)
-    rule, verdict = f"{paper:.4g} ± {margin:.2g}", side(room, error)
-    return Figure(label, ours, se, paper, paper_se, rule, verdict, room / error if error else None)
+    rule, error = f"{paper:.4g} ± {margin:.2g}", math.hypot(se, paper_se)
+    return _figure(label, ours, se, rule, margin - abs(ours - paper), error, paper=paper, paper_se=paper_se)
 
 
 def plausible(label: str, ours: float, spread: float, df: int, paper: float) -> Figure:
@@ -302,25 +232,33 @@ def combine(verdicts: Iterable[str | None]) -> str:
 def judge(figures: Iterable[Figure], because: str = "", evidence: Iterable[str] = ()) -> Finding:
     """Combine numbers to a finding; say how many of them are as claimed."""
     shown = tuple(figures)
-    judged = [figure for figure in shown if figure.verdict is not None]
-    verdict = combine(figure.verdict for figure in judged)
-    text = f"Of {len(judged)} numbers: {counted(judged)}." if len(judged) > 1 else _SINGLE[verdict]
+    verdicts = [figure.verdict for figure in shown if figure.verdict is not None]
+    verdict = combine(verdicts)
+    text = f"The number is {_WORDS[verdict]}." if len(verdicts) == 1 else "Nothing here decides it."
+    if len(verdicts) > 1:
+        counts = [f"{verdicts.count(name)} {words}" for name, words in _WORDS.items() if name in verdicts]
+        text = f"Of {len(verdicts)} numbers: {', '.join(counts)}."
     return Finding(verdict, f"{because} {text}".strip(), shown, tuple(dict.fromkeys(evidence)))
 
 
-def counted(judged: list[Figure]) -> str:
-    """How many numbers are as claimed, and how many are not, in words."""
-    words = {HOLDS: "as claimed", UNDECIDED: "too near the limit to tell", NOT: "not as claimed"}
-    verdicts = [figure.verdict for figure in judged]
-    return ", ".join(f"{verdicts.count(verdict)} {text}" for verdict, text in words.items() if verdict in verdicts)
+_WORDS = {HOLDS: "as claimed", UNDECIDED: "too near the limit to tell", NOT: "not as claimed"}
 
 
-_SINGLE = {
-    HOLDS: "The number is as claimed.",
-    UNDECIDED: "The number is too near the limit to tell.",
-    NOT: "The number is not as claimed.",
-    CANNOT: "Nothing here decides it.",
-}
+Answer = Iterable[Figure | str]  # numbers, and sentences of the reason
+Rule = Callable[..., Answer | Finding]
+AnyRule = TypeVar("AnyRule", bound=Rule)
+RULES: dict[str, tuple[Rule, str]] = {}  # by name, with what it needs
 
 
-Rule = Callable[..., Finding]  # gets nothing, the run of an experiment, or what gives runs by policy
+def rule(needs: str = "") -> Callable[[AnyRule], AnyRule]:
+    """Enter the function below among the rules that `claims.yml` calls by name; a name is there once.
+
+    needs : what comes before the arguments of the row: a "run" (called for each), all "runs", or "losses" of ROAR
+    """
+
+    def enter(function: AnyRule) -> AnyRule:
+        if RULES.setdefault(function.__name__, (function, needs))[0] is not function:
+            raise ValueError(f"a rule has a name of its own; found two called {function.__name__!r}. Rename one.")
+        return function
+
+    return enter

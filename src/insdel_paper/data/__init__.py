@@ -6,22 +6,21 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from insdel.errors import UserError
+from insdel.errors import UserError, require_one_of
 from insdel_paper.provenance import sha256
 
 from . import files
 from .base import Dataset, Split, split
-from .files import FetchError, fetch, fetch_quickly
+from .files import FetchError, fetch
 from .validate import DataError, Problem
 
 __all__ = ["DataError", "Dataset", "FetchError", "Problem", "Split", "available", "fetch", "load", "split"]
-
 NAMES = tuple(files.MODULES)
-SOURCES = ("auto", "real", "simulated")
-_announced: set[str] = set()
 
 
 def load(
@@ -48,79 +47,62 @@ def load(
     DataError : the file is damaged; lists everything that is wrong, with row and column
     FileNotFoundError, FetchError : no real file, with source="real"; says how to get it
     """
-    if name not in NAMES:
-        raise UserError(f"name must be one of {', '.join(NAMES)}; found {name!r}")
-    if source not in SOURCES:
-        raise UserError(f"source must be one of {', '.join(SOURCES)}; found {source!r}")
+    require_one_of("name", name, NAMES)
+    require_one_of("source", source, ("auto", "real", "simulated"))
     if source == "simulated" and path is not None:
         raise UserError(f"source='simulated' reads no file, found path={str(path)!r}. Leave one out.")
     if source == "simulated":
         return _simulated(name, drop_duplicates, n, seed)
-    result = files.given(name, path) if path is not None else files.find(name)
-    if result is None:
-        try:
-            result = fetch_quickly(name)
-        except FetchError as error:
-            if source == "real":
-                raise
-            if name not in _announced:  # once per process
-                _announced.add(name)
-                print(f"insdel: using SIMULATED {name} data; {error}", file=sys.stderr)
-            return _simulated(name, drop_duplicates, n, seed)
+    try:
+        result = files.given(name, path) if path is not None else files.find(name) or files.fetch_quickly(name)
+    except FetchError as error:
+        if source == "real":
+            raise
+        _announce(f"insdel: using SIMULATED {name} data; {error}")
+        return _simulated(name, drop_duplicates, n, seed)
     module, digest = files.MODULES[name], sha256(result)
     rows, counts = module.read(result, drop_duplicates)
-    provenance = {
-        "origin": module.ORIGIN,
-        "file": result.name,
-        "sha256": digest,
-        "note": module.note(digest, counts),
-        **counts,
-        "options": {"drop_duplicates": drop_duplicates},
-    }
-    return module.dataset(rows, "real", provenance)
+    provenance = {"origin": module.ORIGIN, "file": result.name, "sha256": digest, "note": module.note(digest, counts)}
+    return module.dataset(rows, "real", provenance | counts | {"options": {"drop_duplicates": drop_duplicates}})
 
 
 def available() -> list[dict[str, Any]]:
     """What `load` would use now, without a download: one dict per dataset.
 
     Keys: name, what, found (path or None), source ("real", or "simulated" if nothing is found),
-    size (bytes), sha256, sha_ok (None where no hash is on record), get (how to get the file).
+    sha256, sha_ok (None where no hash is on record), get (how to get the file).
     """
     table = []
     for name, module in files.MODULES.items():
         path = files.find(name)
-        digest = sha256(path) if path else None
-        known = module.SHA256.get(path.name) if path else None
-        table.append(
-            {
-                "name": name,
-                "what": module.WHAT,
-                "found": str(path) if path else None,
-                "source": "real" if path else "simulated",
-                "size": path.stat().st_size if path else None,
-                "sha256": digest,
-                "sha_ok": None if known is None else digest == known,
-                "get": files.HOW[name],
-            }
-        )
+        digest, known = (sha256(path), module.SHA256.get(path.name)) if path else (None, None)
+        table.append({
+            "name": name, "what": module.WHAT, "found": str(path) if path else None,
+            "source": "real" if path else "simulated", "sha256": digest,
+            "sha_ok": None if known is None else digest == known, "get": files.HOW[name],
+        })  # fmt: skip
     return table
 
 
-def _simulated(name: str, drop_duplicates: bool, n: int | None, seed: int) -> Dataset:
-    from . import simulate_bangalore, simulate_cern
+@cache
+def _announce(text: str) -> None:
+    """Print a line, once per process."""
+    print(text, file=sys.stderr)
 
-    simulator = {"bangalore": simulate_bangalore, "cern": simulate_cern}[name]
+
+def _simulated(name: str, drop_duplicates: bool, n: int | None, seed: int) -> Dataset:
+    simulator = import_module(f"{__name__}.simulate_{name}")
     rows = simulator.simulate(simulator.ROWS if n is None else n, seed)
     repeated = rows.duplicated()
+    remaining = rows[~repeated].reset_index(drop=True) if drop_duplicates else rows
     provenance = {
         "origin": simulator.ORIGIN,
         "file": None,
         "sha256": None,
         "note": "simulated rows: no row of the real file is among them",
         "rows_read": len(rows),
-        "rows_dropped": {"duplicate of an earlier row": int(repeated.sum()) if drop_duplicates else 0},
+        "rows_dropped": {"duplicate of an earlier row": len(rows) - len(remaining)},
         "duplicates": int(repeated.sum()),
         "options": {"drop_duplicates": drop_duplicates, "n": n, "seed": seed},
     }
-    rows = rows[~repeated].reset_index(drop=True) if drop_duplicates else rows
-    return files.MODULES[name].dataset(rows, "simulated", provenance)
+    return files.MODULES[name].dataset(remaining, "simulated", provenance)

@@ -68,21 +68,12 @@ class Split:
     binary: tuple[str, ...]
 
     def transform(self, features: pd.DataFrame) -> np.ndarray:
-        """Standardise other rows, for instance genuine events for a model trained on simulated ones.
-
-        Parameters
-        ----------
-        features : (rows, n) DataFrame with the columns `names`
-
-        Returns
-        -------
-        (rows, n) float32
-        """
+        """Standardise other rows, a DataFrame with the columns `names`: (rows, n) → (rows, n) float32."""
         values = features[list(self.names)].to_numpy(float)
         return ((values - self.mean) / self.scale).astype(np.float32)
 
 
-def split(dataset: Dataset, test: float = 0.2, seed: int = 0, n_test: int | None = None) -> Split:
+def split(dataset: Dataset, test: float = 0.2, seed: int = 0) -> Split:
     """Hold out a random share of the rows, and standardise with the statistics of the others.
 
     Bangalore: Area and No. of Bedrooms are standardised; CERN: all 16 columns [section 5].
@@ -91,7 +82,6 @@ def split(dataset: Dataset, test: float = 0.2, seed: int = 0, n_test: int | None
     ----------
     test : share held out, rounded up (0.2 of 1,951 rows: 391)
     seed : decides which rows
-    n_test : keep only that many of the held-out rows (the paper inspects 2,000 CERN events)
     """
     rows = len(dataset.features)
     held_out = math.ceil(round(rows * test, 6))  # 0.2 · 5 must not become 2 through rounding
@@ -100,18 +90,12 @@ def split(dataset: Dataset, test: float = 0.2, seed: int = 0, n_test: int | None
             f"test must leave rows on either side; test={test} of {rows} rows holds out {held_out}. "
             "Pass a share between 0 and 1."
         )
-    if n_test is not None and not 0 < n_test <= held_out:
-        raise UserError(
-            f"n_test must be between 1 and the {held_out} held-out rows, found {n_test}. "
-            "Lower n_test or load more rows."
-        )
     shuffled = np.random.default_rng(seed).permutation(rows)
-    tested, trained = shuffled[:held_out][:n_test], shuffled[held_out:]
+    tested, trained = shuffled[:held_out], shuffled[held_out:]
     values, y = dataset.features.to_numpy(float), dataset.target.to_numpy(np.float32)
-    chosen = np.isin(dataset.names, dataset.standardise)
+    chosen, spread = np.isin(dataset.names, dataset.standardise), values[trained].std(axis=0)
     mean = np.where(chosen, values[trained].mean(axis=0), 0.0)
-    scale = np.where(chosen, values[trained].std(axis=0), 1.0)
-    scale = np.where(scale > 0, scale, 1.0)
+    scale = np.where(chosen & (spread > 0), spread, 1.0)
     x = ((values - mean) / scale).astype(np.float32)
     halves = (x[trained], y[trained], x[tested], y[tested], trained, tested)
     return Split(*halves, mean, scale, dataset.names, dataset.binary)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import threading
@@ -12,7 +13,8 @@ from types import ModuleType
 import pooch
 from tqdm import tqdm
 
-from insdel.errors import UserError
+from insdel.errors import require_one_of
+from insdel.store import atomic
 from insdel_paper.provenance import sha256
 
 from . import bangalore, cern
@@ -22,14 +24,11 @@ CERN_URL = "https://opendata.cern.ch/record/304/files/dielectron.csv"
 CERN_LEAST_BYTES = 10_000_000
 KAGGLE_URL = "https://www.kaggle.com"
 KAGGLE_HANDLE = "ruchi798/housing-prices-in-metropolitan-areas-of-india"
-QUICK, PATIENT = 4.0, 30.0  # seconds to wait for an answer: within load(), and when asked to fetch
-WHOLE = {False: 60.0, True: 1800.0}  # seconds that a whole download may take: within load(), and when asked to fetch
+QUICK, PATIENT = (4.0, 60.0), (30.0, 1800.0)  # seconds for an answer, for a whole download: in load(), and in fetch()
 PIECE = 1 << 14  # bytes between two looks at the clock
 HOW = {
-    "bangalore": (
-        f"pip install kagglehub && insdel data fetch bangalore, or download Bangalore.csv from "
-        f"{KAGGLE_URL}/datasets/{KAGGLE_HANDLE}"
-    ),
+    "bangalore": "pip install kagglehub && insdel data fetch bangalore, or download Bangalore.csv from "
+    f"{KAGGLE_URL}/datasets/{KAGGLE_HANDLE}",
     "cern": f"insdel data fetch cern, or download {CERN_URL} by other means",
 }
 _failures: dict[str, str] = {}
@@ -74,78 +73,71 @@ def given(name: str, path: str | Path) -> Path:
     FileNotFoundError : there is nothing; a path that was named is never replaced by something else
     """
     place = Path(path).expanduser()
-    files: tuple[str, ...] = MODULES[name].FILES
-    if place.is_file():
-        return place
-    result = next((place / file for file in files if (place / file).is_file()), None)
-    if result is None:
-        raise FileNotFoundError(f"path must be a file, or a folder with {' or '.join(files)}; found {path}")
-    return result
+    known = MODULES[name].FILES
+    for candidate in (place, *(place / file for file in known)):
+        if candidate.is_file():
+            return candidate
+    raise FileNotFoundError(f"path must be a file, or a folder with {' or '.join(known)}; found {path}")
 
 
-def fetch(name: str, timeout: float = PATIENT) -> Path:
+def fetch(name: str, seconds: tuple[float, float] = PATIENT) -> Path:
     """Download the real file into the cache and check it; a file that is there already is kept.
+
+    seconds : to wait for an answer, and for the whole file
 
     Raises
     ------
     FetchError : no network, no kagglehub, or a file of another size or hash; says what to do
     """
-    if name not in MODULES:
-        raise UserError(f"name must be one of {', '.join(MODULES)}; found {name!r}")
+    require_one_of("name", name, MODULES)
     target = cache() / MODULES[name].FILES[0]
     if target.is_file():
         return target
-    part = target.with_name(target.name + ".part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        if name == "bangalore":
-            _from_kaggle(part, timeout)
-        else:
-            _reach(CERN_URL, timeout)
-            _download(CERN_URL, part, WHOLE[timeout >= PATIENT], progress=timeout >= PATIENT)
-        if wrong := _difference(name, part):
-            raise FetchError(f"what was downloaded is not the published file: {wrong}")
-        part.replace(target)
+        with atomic(target) as part:
+            if name == "bangalore":
+                _from_kaggle(part, seconds[0])
+            else:
+                _reach(CERN_URL, seconds[0])
+                _download(CERN_URL, part, seconds[1], progress=seconds == PATIENT)
+            if wrong := _difference(name, part):
+                raise FetchError(f"what was downloaded is not the published file: {wrong}")
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FetchError(
             f"could not fetch {name!r}: {reason}. Try {HOW[name]}; then put {target.name} into the folder that "
             "INSDEL_DATA names, or pass its path to load()."
         ) from error
-    finally:
-        part.unlink(missing_ok=True)
     return target
 
 
 def fetch_quickly(name: str) -> Path:
     """Download within `load`: waits seconds only, and does not try again in this process after a failure."""
-    if name in _failures:
-        raise FetchError(_failures[name])
-    try:
-        return fetch(name, QUICK)
-    except FetchError as error:
-        _failures[name] = str(error)
-        raise
+    if name not in _failures:
+        try:
+            return fetch(name, QUICK)
+        except FetchError as error:
+            _failures[name] = str(error)
+    raise FetchError(_failures[name])
 
 
 def _reach(url: str, timeout: float) -> None:
     """Fail soon without a network: a time limit on the request alone would not cover the name look-up."""
-    outcome: list[BaseException] = []
+    answered = threading.Event()
 
     def ask() -> None:
         import requests
 
-        try:
+        with contextlib.suppress(Exception):
             requests.head(url, timeout=timeout, allow_redirects=True)
-        except Exception as error:
-            outcome.append(error)
+            answered.set()
 
-    thread, started = threading.Thread(target=ask, daemon=True), time.monotonic()
+    thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(timeout)
-    if thread.is_alive() or outcome:
-        waited = time.monotonic() - started
-        raise FetchError(f"no answer from {url.split('/')[2]} after {waited:.1f} s (offline?)")
+    if not answered.is_set():
+        raise FetchError(f"no answer from {url.split('/')[2]} within {timeout:g} s (offline?)")
 
 
 def _download(url: str, part: Path, limit: float, progress: bool = False) -> None:
@@ -153,7 +145,7 @@ def _download(url: str, part: Path, limit: float, progress: bool = False) -> Non
     import requests
 
     started, size = time.monotonic(), 0
-    bar = tqdm(unit="B", unit_scale=True, disable=not progress, desc=part.stem)
+    bar = tqdm(unit="B", unit_scale=True, disable=not progress, desc=url.rpartition("/")[2])
     with bar, part.open("wb") as file, requests.get(url, stream=True, timeout=10.0) as answer:
         answer.raise_for_status()
         for piece in answer.iter_content(PIECE):
@@ -177,13 +169,8 @@ def _difference(name: str, part: Path) -> str:
     if name == "bangalore":
         result, known = sha256(part), bangalore.SHA256["Bangalore.csv"]
         return "" if result == known else f"sha256 {result} instead of {known}"
-    size = part.stat().st_size
-    if size < CERN_LEAST_BYTES:
+    if (size := part.stat().st_size) < CERN_LEAST_BYTES:
         return f"{size:,} bytes, at least {CERN_LEAST_BYTES:,} are needed"
     _, counts = cern.read(part)
-    if counts["full_size"]:
-        return ""
-    return (
-        f"{counts['rows_read']:,} rows, {counts['rows_dropped']['M is missing']} without M, "
-        f"instead of {cern.FULL_ROWS:,} and {cern.FULL_WITHOUT_M}"
-    )
+    found = f"{counts['rows_read']:,} rows, {counts['rows_dropped']['M is missing']} without M"
+    return "" if counts["full_size"] else f"{found}, instead of {cern.FULL_ROWS:,} and {cern.FULL_WITHOUT_M}"

@@ -32,9 +32,7 @@ from .physics import invariant_mass, momenta
 ORIGIN = "third simulator, fitted to 9,989 genuine events, one half of a random sample of the full file"
 ROWS = 99_915  # as many as the full file has with M
 CLASSES, WAVES = 64, 16  # classes of a coordinate; cosines that make up their log probabilities
-COORDINATES = ("M", "eta1", "eta2", "turn", "log pt1/pt2")
 PT_LEAST, PT_MOST = 0.4, 160.0  # GeV, just outside what the genuine events have
-ETA_BOUND, BARREL = 2.65, 1.5
 EDGE = 0.002  # shares are kept that far from 0 and 1, where normal scores are infinite
 AT_ONCE = 20_000
 FILE = "cern.safetensors"
@@ -65,7 +63,7 @@ def simulate(n: int = ROWS, seed: int = 0, fitted: Fitted | None = None) -> pd.D
     for i, pt, angle in zip((1, 2), transverse(event), (phi, other), strict=True):
         tracks |= {f"{name}{i}": column for name, column in momenta(pt, event[:, i], angle).items()}
     rows = pd.DataFrame(tracks).assign(Q1=charges[:, 0], Q2=charges[:, 1])
-    rows[TARGET] = invariant_mass(track_arrays(rows))
+    rows[TARGET] = invariant_mass(rows)
     return rows[[*NAMES, TARGET]]
 
 
@@ -85,12 +83,6 @@ def log_middle(event: np.ndarray) -> np.ndarray:
     """log √(p_t1 p_t2), from M, both η and Δφ."""
     apart = np.sinh((event[:, 1] - event[:, 2]) / 2) ** 2 + np.sin(event[:, 3] / 2) ** 2
     return np.log(event[:, 0] / 2) - np.log(apart) / 2
-
-
-def shares(event: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
-    """Coordinates, (events, 5), as shares of the fitted events that lie below, between 0 and 1."""
-    grid = np.linspace(0, 1, len(quantiles))
-    return np.column_stack([np.interp(*pair, grid) for pair in zip(event.T, quantiles.T, strict=True)])
 
 
 def inputs(event: np.ndarray, share: np.ndarray) -> np.ndarray:
@@ -121,11 +113,6 @@ def parameters() -> Fitted:
 
     with as_file(files(__package__).joinpath(FILE)) as path:
         return {name: value.astype(float) for name, value in load_file(path).items()}
-
-
-def track_arrays(rows: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Columns of a table as arrays, for the functions of `physics`."""
-    return {str(name): rows[name].to_numpy(float) for name in rows}
 
 
 def _draw(fitted: Fitted, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from insdel.errors import UserError
 SHOWN = 20
 CONFLICT = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class DataError(UserError):
 
 
 @dataclass(frozen=True)
-class Table:
+class CheckedTable:
     """The numbers of a file, with the row numbers of the file as index, and what was wrong on the way.
 
     Attributes
@@ -56,9 +58,35 @@ class Table:
     repeated : (rows,) bool, whether the whole line, all columns included, stood in the file before
     """
 
+    path: Path
     cells: pd.DataFrame
     repeated: np.ndarray
     problems: list[Problem]
+
+    def check(self, name: str, allowed: pd.Series | np.ndarray, what: str) -> None:
+        """Note the cells of a column where `allowed`, (rows,), is False; cells without a number are left out."""
+        bad = self.cells[name][~np.asarray(allowed)].dropna()
+        self.problems.extend(Problem(int(row), name, f"{value:g} {what}") for row, value in bad.items())
+
+    def complete_rows(
+        self, complete: pd.Series, missing: str, none: Problem, drop_duplicates: bool
+    ) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """The complete rows, and the counts for the provenance.
+
+        missing, none : what incomplete rows are called; the problem where no row is complete
+
+        Raises
+        ------
+        DataError : all problems, in the order of the file
+        """
+        if self.problems:
+            raise DataError(self.path, sorted(self.problems, key=lambda p: (p.row or 0, p.column or "")))
+        if not complete.any():
+            raise DataError(self.path, [none])
+        repeated = complete & self.repeated
+        rows = self.cells[complete & ~repeated if drop_duplicates else complete].reset_index(drop=True)
+        dropped = {missing: int((~complete).sum()), "duplicate of an earlier row": int(complete.sum()) - len(rows)}
+        return rows, {"rows_read": len(self.cells), "rows_dropped": dropped, "duplicates": int(repeated.sum())}
 
 
 def read_table(
@@ -66,7 +94,7 @@ def read_table(
     required: Sequence[str],
     aliases: Mapping[str, str] | None = None,
     may_be_empty: Collection[str] = (),
-) -> Table:
+) -> CheckedTable:
     """Read the required columns of a comma-separated file as numbers; further columns are ignored.
 
     Parameters
@@ -79,96 +107,57 @@ def read_table(
     DataError : nothing can be read (no such columns, no rows, conflict markers, …)
     """
     lines = _lines(path)
-    where, problems = _columns(next(csv.reader(lines[:1])), required, aliases or {})
+    reader = csv.reader(lines)
+    header = [(aliases or {}).get(name.strip().lower(), name.strip()) for name in next(reader)]
+    problems = _header_problems(header, required)
     problems += [Problem(number, None, f"git conflict marker {line[:7]!r}: resolve the merge")
                  for number, line in enumerate(lines) if line.startswith(CONFLICT)]  # fmt: skip
     if problems:
         raise DataError(path, problems)
-    index, rows, problems = _rows(lines)
+    rows: dict[int, list[str]] = {}
+    for row in reader:
+        if len(row) == len(header):
+            rows[reader.line_num - 1] = row
+        elif row:
+            last = reader.line_num == len(lines) and len(row) < len(header)
+            why = ": the file breaks off here (truncated)" if last else ""
+            problems.append(Problem(reader.line_num - 1, None, f"has {len(row)} of {len(header)} fields{why}"))
     if not rows:
         raise DataError(path, problems or [Problem(None, None, "has a header but no rows")])
-    seen = pd.Series([",".join(row) for row in rows]).duplicated().to_numpy()
-    columns = list(zip(*rows, strict=True))
-    values = {}
+    repeated = pd.Series([",".join(row) for row in rows.values()]).duplicated().to_numpy()
+    texts = pd.DataFrame(rows.values(), index=list(rows), columns=header, dtype=object)[list(required)]
+    cells = texts.apply(pd.to_numeric, errors="coerce").astype(float)
     for name in required:
-        values[name], wrong = _numbers(columns[where[name]], index, name, name in may_be_empty)
-        problems += wrong
-    return Table(pd.DataFrame(values, index=index), seen, problems)
-
-
-def refuse(path: Path, problems: Iterable[Problem]) -> None:
-    """Raise one `DataError` with all problems, in the order of the file; do nothing if there are none."""
-    result = sorted(problems, key=lambda p: (p.row or 0, p.column or ""))
-    if result:
-        raise DataError(path, result)
-
-
-def wrong_cells(values: pd.Series, allowed: np.ndarray, what: str) -> list[Problem]:
-    """List the cells of one column where `allowed` is False; cells without a number are left out."""
-    bad = ~allowed & values.notna().to_numpy()
-    return [Problem(int(row), str(values.name), f"{value:g} {what}") for row, value in values[bad].items()]
+        for row, cell in texts[name][~np.isfinite(cells[name])].str.strip().items():
+            what = "a number" if np.isnan(cells.loc[row, name]) else "finite"
+            if cell.lower() not in MISSING:
+                problems.append(Problem(row, name, f"{cell[:40]!r} is not {what}"))
+            elif name not in may_be_empty:
+                problems.append(Problem(row, name, "is empty"))
+    return CheckedTable(path, cells.replace([np.inf, -np.inf], np.nan), repeated, problems)
 
 
 def _lines(path: Path) -> list[str]:
+    """Lines of a text file, or what it is instead of one."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(path, [Problem(None, None, f"is not UTF-8 text ({error.reason})")]) from None
-    if not text.strip():
-        raise DataError(path, [Problem(None, None, "is empty")])
+    what = "" if text.strip() else "is empty"
     if text.startswith("version https://git-lfs"):
-        raise DataError(path, [Problem(None, None, "is a Git LFS pointer, not the data: run `git lfs pull`")])
-    if "\0" in text:
-        raise DataError(path, [Problem(None, None, "holds NUL bytes: binary, compressed, or broken off")])
+        what = "is a Git LFS pointer, not the data: run `git lfs pull`"
+    elif "\0" in text:
+        what = "holds NUL bytes: binary, compressed, or broken off"
+    if what:
+        raise DataError(path, [Problem(None, None, what)])
     return text.splitlines()
 
 
-def _columns(
-    header: Sequence[str], required: Sequence[str], aliases: Mapping[str, str]
-) -> tuple[dict[str, int], list[Problem]]:
-    """Place of every required column, or what is wrong with the header."""
-    names = [aliases.get(name.strip().lower(), name.strip()) for name in header]
-    for separator, called in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars"), (" ", "blanks")):
-        if len(names) == 1 and separator in header[0].strip():
-            return {}, [Problem(None, None, f"is separated by {called}; commas are needed")]
-    named = [name for name in names if name]
-    twice = sorted({name for name in named if named.count(name) > 1})
-    problems = [Problem(None, name, f"stands {names.count(name)} times in the header") for name in twice]
-    problems += [Problem(None, name, "is missing from the header") for name in required if name not in names]
-    return {name: place for place, name in enumerate(names)}, problems
-
-
-def _rows(lines: Sequence[str]) -> tuple[np.ndarray, list[list[str]], list[Problem]]:
-    """Rows with as many fields as the header, their numbers, and the others as problems."""
-    reader = csv.reader(lines)
-    width = len(next(reader))
-    index: list[int] = []
-    rows: list[list[str]] = []
-    problems = []
-    for row in reader:
-        if len(row) == width:
-            index.append(reader.line_num - 1)
-            rows.append(row)
-        elif row:
-            last = reader.line_num == len(lines) and len(row) < width
-            why = ": the file breaks off here (truncated)" if last else ""
-            problems.append(Problem(reader.line_num - 1, None, f"has {len(row)} of {width} fields{why}"))
-    return np.array(index, dtype=int), rows, problems
-
-
-def _numbers(
-    cells: Sequence[str], index: np.ndarray, name: str, may_be_empty: bool
-) -> tuple[np.ndarray, list[Problem]]:
-    """One column as floats, and its cells that are not numbers."""
-    values = pd.to_numeric(pd.Series(cells, dtype=object), errors="coerce").to_numpy(float, copy=True)
-    problems = []
-    for place in np.flatnonzero(~np.isfinite(values)):
-        cell = cells[int(place)].strip()
-        if cell.lower() in MISSING:
-            what = None if may_be_empty else "is empty"
-        else:
-            what = f"{cell[:40]!r} is not a number" if np.isnan(values[place]) else f"{cell!r} is not finite"
-        values[place] = np.nan
-        if what:
-            problems.append(Problem(int(index[place]), name, what))
-    return values, problems
+def _header_problems(header: Sequence[str], required: Sequence[str]) -> list[Problem]:
+    """What is wrong with the names of the columns."""
+    for separator, called in SEPARATORS.items():
+        if len(header) == 1 and separator in header[0]:
+            return [Problem(None, None, f"is separated by {called}; commas are needed")]
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    problems = [Problem(None, name, f"stands {header.count(name)} times in the header") for name in twice]
+    return problems + [Problem(None, name, "is missing from the header") for name in required if name not in header]

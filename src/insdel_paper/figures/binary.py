@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from insdel.curves import MODES
 from insdel.plots import PALETTE, method_look, panels_row
-from insdel_paper.figures.drawing import MARKERS, draw_groups, legend_outside
-
-
-def binary_line(times: Sequence[float], cast: np.ndarray, between: np.ndarray, titles: Sequence[str]) -> Figure:
-    """What casting and interpolating see on the straight line from x to x′, a panel per pair.
-
-    times : (k,)
-    cast, between : (panels, k), from `binary_ig.line`
-    """
-    figure, panels = panels_row(len(titles), 3.5 * len(titles), 3.4)
-    for panel, title, f, g in zip(panels, titles, cast, between, strict=True):
-        panel.plot(times, f, color=PALETTE["orange"], label="casting: f itself")
-        panel.plot(times, g, "--", color=PALETTE["blue"], label="interpolating: g")
-        panel.plot([times[0], times[-1]], [f[0], f[-1]], "o", color=PALETTE["black"], label="real houses")
-        panel.set_title(title, fontsize="medium")
-    panels[0].set_ylabel("predicted price (10⁷ INR)")
-    figure.supxlabel("share of the way from x to x′")
-    legend_outside(figure, panels[0])
-    return figure
+from insdel_paper.figures.drawing import MARKERS, ZERO, draw_groups, draw_row
 
 
 def binary_distance(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
@@ -48,11 +30,10 @@ def binary_distance(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
                 log_scale=True, ax=left)  # fmt: skip
     left.set_yticks(range(len(titles)), list(titles.values()))
     left.xaxis.set_major_formatter("{x:g}")
-    left.xaxis.set_minor_formatter(NullFormatter())
     left.set(xlabel="distance of a pair's values from exact ones, %", ylabel="")
     casting = table[table["method"] == "casting"]
     right.loglog(casting["bend"], casting["error"], "o", color=PALETTE["orange"], markersize=3, rasterized=True)
-    for axis in (right.xaxis, right.yaxis):
+    for axis in (left.xaxis, right.xaxis, right.yaxis):
         axis.set_minor_formatter(NullFormatter())
     right.set(xlabel="mean |f − g| on the line (10⁷ INR)", ylabel="casting: Σ|A − φ| (10⁷ INR)")
     return figure
@@ -64,19 +45,16 @@ def binary_gain(areas: pd.DataFrame, evaluations: pd.Series, titles: Mapping[str
     areas : from `binary_ig.areas`
     evaluations : method → model evaluations per pair, a gradient counted twice
     """
-    figure, panels = panels_row(2, 10.0, 3.6, sharey=True)
-    for panel, mode in zip(panels, MODES, strict=True):
+    looks = {method: {**method_look(title), "marker": marker}
+             for (method, title), marker in zip(titles.items(), MARKERS, strict=False)}  # fmt: skip
+    look: dict[str, Any] = {"titles": titles, "capsize": 3, "ms": 6, "ls": "none", "looks": looks}
+
+    def draw(panel: Axes, mode: str) -> None:
         rows = areas.loc[mode].reindex(list(titles)).rename_axis("method").reset_index()
         rows["evaluations"] = rows["method"].map(evaluations)
-        looks = {method: {**method_look(title), "marker": marker}
-                 for (method, title), marker in zip(titles.items(), MARKERS, strict=False)}  # fmt: skip
-        look: dict[str, Any] = {"titles": titles, "capsize": 3, "ms": 6, "ls": "none", "looks": looks}
         draw_groups(panel, rows, "method", "evaluations", "percent", "percent_se", **look)
-        panel.axhline(0, color=PALETTE["grey"], linestyle="--", linewidth=1)
+        panel.axhline(0, **ZERO)
         panel.set_xscale("log")
         panel.xaxis.set_minor_formatter(NullFormatter())  # their labels would run into each other
-        panel.set_title(mode)
-    panels[0].set_ylabel("ABC more than casting, %")
-    figure.supxlabel("model evaluations per pair")
-    legend_outside(figure, panels[0])
-    return figure
+
+    return draw_row(draw, MODES, 10.0, 3.6, xlabel="model evaluations per pair", ylabel="ABC more than casting, %")

@@ -1,8 +1,9 @@
-"""What several figures share: a table drawn group by group, and legends outside the panels."""
+"""What several figures share: a row of panels, a table drawn group by group, marks, and legends outside the panels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from itertools import cycle
 from typing import Any
 
 import pandas as pd
@@ -11,9 +12,36 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from insdel.plots import COLORS
+from insdel.plots import COLORS, PALETTE, method_look, panels_row
 
 MARKERS = "osD^vPX*"
+ZERO: dict[str, Any] = {"color": PALETTE["grey"], "linestyle": "--", "linewidth": 1}  # a line to compare with
+
+
+def draw_row(
+    draw: Callable[[Axes, Any], None],
+    keys: Collection[Any],
+    width: float,
+    height: float,
+    *,
+    xlabel: str = "",
+    ylabel: str = "",
+    sharey: bool = True,
+    legend: bool = True,
+    **look: Any,
+) -> Figure:
+    """A row of panels: `draw` fills one for each key, which titles it; shared labels, one legend that looks so."""
+    figure, panels = panels_row(len(keys), width, height, sharey=sharey)
+    for panel, key in zip(panels, keys, strict=True):
+        panel.set_title(str(key).replace("_", "-"))
+        draw(panel, key)
+    if xlabel:
+        figure.supxlabel(xlabel)
+    if ylabel:
+        panels[0].set_ylabel(ylabel)
+    if legend:
+        legend_outside(figure, max(panels, key=lambda panel: len(panel.get_legend_handles_labels()[1])), **look)
+    return figure
 
 
 def draw_groups(
@@ -36,12 +64,17 @@ def draw_groups(
     looks : group → how its line looks, where it is not the next colour and mark
     errors : how many standard errors the bars show
     """
-    for place, (group, rows) in enumerate(table.groupby(by, sort=False, observed=True)):
-        look: dict[str, Any] = {"color": COLORS[place % len(COLORS)], "marker": MARKERS[place % len(MARKERS)]}
-        label = (titles or {}).get(group, group)
+    groups = table.groupby(by, sort=False, observed=True)
+    for (group, rows), color, marker in zip(groups, cycle(COLORS), cycle(MARKERS), strict=False):
         bars = None if error is None else errors * rows[error]
-        look |= {"ms": 4, **(looks or {}).get(group, {}), **style}
-        panel.errorbar(rows[x], rows[y], bars, label=label, **look)
+        look = {"color": color, "marker": marker, "ms": 4, **(looks or {}).get(group, {}), **style}
+        panel.errorbar(rows[x], rows[y], bars, label=(titles or {}).get(group, group), **look)
+
+
+def draw_marks(panel: Axes, marks: Mapping[str, float]) -> None:
+    """An upright line for each mark, label → place, in the colour of its method and a style of its own."""
+    for (label, place), style in zip(marks.items(), ("-", ":", "--", "-."), strict=False):
+        panel.axvline(place, color=method_look(label)["color"], linestyle=style, linewidth=2, label=label)
 
 
 def legend_outside(figure: Figure, panel: Axes, place: str = "upper center", **options: Any) -> None:

@@ -11,10 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from insdel.plots import PALETTE, method_look, panels_row
-from insdel_paper.figures.drawing import draw_groups, legend_outside
+from insdel_paper.figures.drawing import draw_groups, draw_row, legend_outside
 from insdel_paper.studies.roar import tables as roar_tables
 from insdel_paper.studies.roar.tables import TITLES
 
+REMOVED = "share of the features removed"
 # by size: full lines; signed: dashed and hollow, in the colour of its method; controls: black and grey
 LOOKS: dict[str, dict[str, Any]] = {
     **{name: {**method_look(name), "ls": "-"} for name in ("kernel_shap", "integrated_gradients", "deeplift", "lime")},
@@ -27,47 +28,42 @@ LOOKS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def roar_curves(tables: Mapping[str, pd.DataFrame], unit: Mapping[str, str] | None = None) -> Figure:
+def _curves(panel: Axes, table: pd.DataFrame, form: str = "features") -> None:
+    result = roar_tables.losses(table, form)
+    ends = result[result["ranking"] == result["ranking"].iloc[0]].iloc[[0, -1]]
+    panel.plot(ends["share"], ends["loss"], color=PALETTE["grey"], ls="--", lw=1, label="straight line")
+    draw_groups(panel, result, "ranking", "share", "loss", "se", titles=TITLES, looks=LOOKS, errors=1, capsize=2)
+
+
+def roar_curves(tables: Mapping[str, pd.DataFrame], unit: Mapping[str, str]) -> Figure:
     """Held-out loss over the share of removed features, ± one standard error; a panel per run  [figure in section 6].
 
     tables : title of the panel → table of `removal.run`
     unit : title → unit of the loss
     """
-    figure, panels = panels_row(len(tables), max(6.4, 5.2 * len(tables)), 4.2)
-    for panel, (title, table) in zip(panels, tables.items(), strict=True):
-        _curves(panel, table)
-        noise = " (the rise is within its noise)" if roar_tables.is_noise(table) else ""
-        panel.set_title(f"{title}{noise}")
-        panel.set_ylabel(f"held-out Huber loss{(unit or {}).get(title, '')}")
-    fullest = max(panels, key=lambda panel: len(panel.get_legend_handles_labels()[1]))
-    figure.supxlabel("share of the features removed")
-    legend_outside(figure, fullest)
-    return figure
+
+    def draw(panel: Axes, title: str) -> None:
+        _curves(panel, tables[title])
+        if roar_tables.is_noise(tables[title]):
+            panel.set_title(f"{title} (the rise is within its noise)")
+        panel.set_ylabel(f"held-out Huber loss{unit.get(title, '')}")
+
+    return draw_row(draw, tables, max(6.4, 5.2 * len(tables)), 4.2, xlabel=REMOVED, sharey=False)
 
 
-def roar_forms(table: pd.DataFrame, unit: str = "") -> Figure:
+def roar_forms(table: pd.DataFrame, unit: str) -> Figure:
     """The curves of one data set in every form of removal, a panel each, ± one standard error.
 
     table : of `removal.run` with several forms
     """
     forms = [form for form in roar_tables.FORM_TITLES if form in set(table["input"])]
-    figure, panels = panels_row(len(forms), max(6.4, 4.4 * len(forms)), 4.0)
-    for panel, form in zip(panels, forms, strict=True):
+
+    def draw(panel: Axes, form: str) -> None:
         _curves(panel, table, form)
         panel.set_title(roar_tables.FORM_TITLES[form].replace(", ", ",\n"), fontsize="medium")
-    panels[0].set_ylabel(f"held-out Huber loss{unit}")
-    figure.supxlabel("share of the features removed")
-    legend_outside(figure, panels[0])
-    return figure
 
-
-def _curves(panel: Axes, table: pd.DataFrame, form: str = "features") -> None:
-    result = roar_tables.losses(table, form)
-    ends = result[result["ranking"] == result["ranking"].iloc[0]].iloc[[0, -1]]
-    panel.plot(ends["share"], ends["loss"], color=PALETTE["grey"], ls="--", lw=1, label="straight line")
-    draw_groups(
-        panel, result, "ranking", "share", "loss", "se", titles=TITLES, looks=LOOKS, errors=1, capsize=2
-    )
+    ylabel = f"held-out Huber loss{unit}"
+    return draw_row(draw, forms, max(6.4, 4.4 * len(forms)), 4.0, xlabel=REMOVED, ylabel=ylabel, sharey=False)
 
 
 def roar_bends(tables: Mapping[str, pd.DataFrame]) -> Figure:
@@ -76,22 +72,19 @@ def roar_bends(tables: Mapping[str, pd.DataFrame]) -> Figure:
     tables : title of the row → table of `removal.run`
     """
     figure, [panel] = panels_row(1, 8.6, 1.2 + 0.62 * len(tables))
-    rankings = [name for name in LOOKS if any(name in set(table["ranking"]) for table in tables.values())]
-    offsets = np.linspace(-0.28, 0.28, len(rankings)) if len(rankings) > 1 else np.zeros(1)
-    for ranking, offset in zip(rankings, offsets, strict=True):
-        result = pd.DataFrame({row + offset: roar_tables.bends(table).loc[ranking]
-                               for row, table in enumerate(tables.values())
-                               if ranking in set(table["ranking"]) and not roar_tables.is_noise(table)},
-                              index=["bend", "se"], dtype=float).T  # fmt: skip
+    noise = [roar_tables.is_noise(table) for table in tables.values()]
+    bends = [roar_tables.bends(table).assign(row=row) for row, table in enumerate(tables.values()) if not noise[row]]
+    found = pd.concat(bends).groupby(level=0)
+    rankings = [name for name in LOOKS if name in found.groups]
+    for ranking, offset in zip(rankings, np.linspace(-0.28, 0.28, len(rankings)), strict=True):
+        rows = found.get_group(ranking)
         look = {**LOOKS[ranking], "ls": "none", "ms": 5, "capsize": 2, "label": TITLES[ranking]}
-        panel.errorbar(result["bend"], result.index, xerr=2 * result["se"], **look)
+        panel.errorbar(rows["bend"], rows["row"] + offset, xerr=2 * rows["se"], **look)
     panel.axvline(0, color=PALETTE["black"], linewidth=1)
     panel.axvspan(-roar_tables.STRAIGHT, roar_tables.STRAIGHT, color=PALETTE["grey"], alpha=0.15, linewidth=0)
-    panel.set_xlim(-0.52, 0.52)
-    panel.set_xlabel("bend: late ← straight → early")
-    titles = [f"{title} (noise)" if roar_tables.is_noise(table) else title for title, table in tables.items()]
+    panel.set(xlim=(-0.52, 0.52), ylim=(len(tables) - 0.5, -0.5), xlabel="bend: late ← straight → early")
+    titles = [f"{title} (noise)" if flat else title for title, flat in zip(tables, noise, strict=True)]
     panel.set_yticks(range(len(tables)), titles)
-    panel.set_ylim(len(tables) - 0.5, -0.5)  # the first run on top
     legend_outside(figure, panel)
     return figure
 
@@ -101,14 +94,13 @@ def roar_leaks(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
     tables : title of the panel → table of `removal.run` with masks
     """
-    figure, panels = panels_row(len(tables), max(6.4, 4.4 * len(tables)), 3.8, sharey=True)
-    for panel, (title, table) in zip(panels, tables.items(), strict=True):
-        undone = roar_tables.leaks(table)
+
+    def draw(panel: Axes, title: str) -> None:
+        undone = roar_tables.leaks(tables[title])
         undone[["undone", "se"]] *= 100
         draw_groups(panel, undone, "ranking", "share", "undone", "se", titles=TITLES, looks=LOOKS, capsize=2)
         panel.axhline(0, color=PALETTE["black"], linewidth=1)
-        panel.set(title=title, xlim=(0, 1))
-    panels[0].set_ylabel("rise undone by the mask alone, %")
-    figure.supxlabel("share of the features removed")
-    legend_outside(figure, panels[0])
-    return figure
+        panel.set_xlim(0, 1)
+
+    ylabel = "rise undone by the mask alone, %"
+    return draw_row(draw, tables, max(6.4, 4.4 * len(tables)), 3.8, xlabel=REMOVED, ylabel=ylabel)

@@ -21,12 +21,11 @@ from tqdm import tqdm
 
 from insdel.errors import UserError
 from insdel.evaluate import predict, progress_off, to_tensor
-from insdel.own.mlp import PAPER, RECIPES, Hyper, Recipe, fit, r2, training_config
+from insdel_paper.networks.training import PAPER, RECIPES, Hyper, Recipe, fit, r2, training_config
 
 if TYPE_CHECKING:
     import optuna
 
-LAYERS, NEURONS, DROPOUT, RATE = (2, 6), (32, 512), (0.0, 0.5), (1e-4, 3e-2)
 STARTUP = 6  # random trials before Optuna's model of the loss has a say
 JUDGED = 0.2  # share of the training rows on which recipes are compared
 
@@ -57,7 +56,10 @@ def search(
     """
     if trials < 1:
         raise UserError(f"a search needs at least 1 trial; found {trials}.")
-    optuna = _optuna()
+    try:
+        import optuna
+    except ImportError as error:
+        raise ImportError("the search needs Optuna; install it with: pip install 'insdel[book]'") from error
     choice = replace(RECIPES[recipe] if isinstance(recipe, str) else recipe, **changes)
     study = _study(storage, training_config(x, y, PAPER["bangalore"], choice, seed))
 
@@ -84,36 +86,29 @@ def search(
     return study
 
 
-def suggest(trial: optuna.Trial) -> Hyper:
+def suggest(trial: optuna.trial.BaseTrial) -> Hyper:
     """Draw the hyperparameters of a trial from the search space."""
-    layers = trial.suggest_int("layers", *LAYERS)
+    layers = trial.suggest_int("layers", 2, 6)
     return Hyper(
-        tuple(trial.suggest_int(f"neurons_{k + 1}", *NEURONS, log=True) for k in range(layers)),
-        dropout=trial.suggest_float("dropout", *DROPOUT),
-        learning_rate=trial.suggest_float("learning_rate", *RATE, log=True),
+        tuple(trial.suggest_int(f"neurons_{k + 1}", 32, 512, log=True) for k in range(layers)),
+        dropout=trial.suggest_float("dropout", 0.0, 0.5),
+        learning_rate=trial.suggest_float("learning_rate", 1e-4, 3e-2, log=True),
     )
 
 
 def best(study: optuna.Study) -> Hyper:
     """The hyperparameters of the study's best trial."""
-    result = study.best_params
-    neurons = tuple(result[f"neurons_{k + 1}"] for k in range(result["layers"]))
-    return Hyper(neurons, result["dropout"], result["learning_rate"])
+    return suggest(study.best_trial)  # a finished trial suggests what it was given
 
 
 def history(study: optuna.Study) -> pd.DataFrame:
     """One row per trial: state, best validation loss, best so far, epochs trained, hyperparameters."""
-    rows = [
-        {
-            "trial": trial.number,
-            "state": trial.state.name.lower(),
-            "validation": min(trial.intermediate_values.values(), default=np.nan),
-            "epochs": len(trial.intermediate_values),
-            **trial.params,
-        }
+    table = pd.DataFrame(
+        {"trial": trial.number, "state": trial.state.name.lower(),
+         "validation": min(trial.intermediate_values.values(), default=np.nan),
+         "epochs": len(trial.intermediate_values), **trial.params}
         for trial in study.trials
-    ]
-    table = pd.DataFrame(rows)
+    )  # fmt: skip
     finished = table["validation"].where(table["state"] == "complete")
     table.insert(3, "best", finished.cummin().ffill())
     return table
@@ -140,51 +135,43 @@ def compare_recipes(
     DataFrame: recipe, seed, loss (Huber's, in the target's unit), r2
     """
     x, y = to_tensor(x), to_tensor(y)
+    delta = (PAPER[hyper] if isinstance(hyper, str) else hyper).huber
     cases = [(name, seed) for seed in seeds for name in recipes]
     rows = []
     for name, seed in tqdm(cases, desc="recipes", disable=progress_off(progress)):
         order = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed))
         judged, learnt = order.split([cut := round(JUDGED * len(x)), len(x) - cut])
         model = fit(x[learnt], y[learnt], hyper, recipes[name], seed=seed, progress=False)
-        rows.append({"recipe": name, "seed": seed, **_score(model, x[judged], y[judged], hyper)})
+        prediction = to_tensor(predict(model, x[judged]))
+        loss = torch.nn.functional.huber_loss(prediction, y[judged].to(prediction), delta=delta)
+        rows.append({"recipe": name, "seed": seed, "loss": float(loss), "r2": r2(y[judged], prediction)})
     return pd.DataFrame(rows)
 
 
 def recipe_variants(name: str) -> dict[str, Recipe]:
     """The chosen recipe of `RECIPES` and the alternatives that it was chosen from, by what they change."""
     choice = RECIPES[name]
-    common = {
-        "chosen": choice,
-        "constant rate, no clipping, last epoch": replace(
-            choice, schedule="constant", warmup=0.0, clip=1e9, keep_best=False
-        ),
-        "constant rate, no clipping": replace(choice, schedule="constant", warmup=0.0, clip=1e9),
-        "last epoch": replace(choice, keep_best=False),
-        "half the batch": replace(choice, batch=choice.batch // 2),
-        "twice the batch": replace(choice, batch=2 * choice.batch),
-        "AdamW, decay 0.1": replace(choice, optimiser="adamw", weight_decay=0.1),
+    constant = {"schedule": "constant", "warmup": 0.0, "clip": 1e9}
+    variants: dict[str, dict[str, Any]] = {
+        "chosen": {},
+        "constant rate, no clipping, last epoch": {**constant, "keep_best": False},
+        "constant rate, no clipping": constant,
+        "last epoch": {"keep_best": False},
+        "half the batch": {"batch": choice.batch // 2},
+        "twice the batch": {"batch": 2 * choice.batch},
+        "AdamW, decay 0.1": {"optimiser": "adamw", "weight_decay": 0.1},
     }
-    units = {
-        f"output in units of the {output}, δ in units of the {loss}": replace(
-            choice, output_unit=output, loss_unit=loss
-        )
-        for output, loss in (("target", "target"), ("deviation", "target"), ("deviation", "deviation"))
-        if (output, loss) != (choice.output_unit, choice.loss_unit)
-    }
-    return common | units
-
-
-def _score(model: torch.nn.Module, x: Tensor, y: Tensor, hyper: str | Hyper) -> dict[str, float]:
-    """Huber's loss and R² of a model on rows it has not seen."""
-    prediction = to_tensor(predict(model, x))
-    delta = (PAPER[hyper] if isinstance(hyper, str) else hyper).huber
-    loss = torch.nn.functional.huber_loss(prediction, y.to(prediction), delta=delta)
-    return {"loss": float(loss), "r2": r2(y, prediction)}
+    for output, loss in (("target", "target"), ("deviation", "target"), ("deviation", "deviation")):
+        if (output, loss) != (choice.output_unit, choice.loss_unit):
+            title = f"output in units of the {output}, δ in units of the {loss}"
+            variants[title] = {"output_unit": output, "loss_unit": loss}
+    return {title: replace(choice, **changes) for title, changes in variants.items()}
 
 
 def _study(storage: str | Path | None, config: dict[str, Any]) -> optuna.Study:
     """Open the study of a file, or a new one; a trial that a stop left half done counts as failed."""
-    optuna = _optuna()
+    import optuna
+
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     pruner = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=5)
     journal = None
@@ -194,8 +181,7 @@ def _study(storage: str | Path | None, config: dict[str, Any]) -> optuna.Study:
     study = optuna.create_study(storage=journal, pruner=pruner, study_name="insdel", load_if_exists=True)
     about = {key: config[key] for key in ("recipe", "seed", "data")}
     stored = study.user_attrs.get("about", about)
-    different = [key for key in about if stored[key] != about[key]]
-    if different:
+    if different := [key for key in about if stored[key] != about[key]]:
         raise UserError(
             f"{storage} holds a search with other {', '.join(different)}. Go on with the same, or name a new file."
         )
@@ -208,12 +194,3 @@ def _study(storage: str | Path | None, config: dict[str, Any]) -> optuna.Study:
 def _finished(study: optuna.Study) -> int:
     """How many trials ran to their end or were cut short for a reason."""
     return sum(trial.state.name in ("COMPLETE", "PRUNED") for trial in study.trials)
-
-
-def _optuna() -> Any:
-    """Optuna, an optional part of the package."""
-    try:
-        import optuna
-    except ImportError as error:
-        raise ImportError("the search needs Optuna; install it with: pip install 'insdel[book]'") from error
-    return optuna

@@ -2,5 +2,4 @@
 
 run.py        what a run is, and carrying one out: resumable, timed, trials apart from records
 registry.py   all runs by name: those that the studies declare with `@record`
-clock.py      the working time of a run, over all its starts
 """

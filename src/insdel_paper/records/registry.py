@@ -9,37 +9,27 @@ from typing import Any
 from insdel.errors import UserError
 from insdel_paper import results
 from insdel_paper.records import run as running
-from insdel_paper.records.run import Log, Run
+from insdel_paper.records.run import FullRun, Log
 
 # the studies that declare runs, in the order of `insdel record --list`
 STUDIES = (
-    "insdel_paper.studies.data_facts",
-    "insdel_paper.studies.comparisons",
-    "insdel_paper.studies.best_order",
-    "insdel_paper.studies.binary_ig",
-    "insdel_paper.studies.manifold",
-    "insdel_paper.studies.cost",
-    "insdel_paper.studies.asymmetry",
-    "insdel_paper.studies.learning_curve",
-    "insdel_paper.studies.forensics.runs",
-    "insdel_paper.studies.roar.tasks",
-    "insdel_paper.studies.images.passes",
-    "insdel_paper.studies.trees",
-    "insdel_paper.studies.breadth.run",
-)
+    "data_facts", "comparisons", "best_order", "binary_ig", "manifold", "cost", "asymmetry", "forensics",
+    "roar.tasks", "images.albatrosses", "trees", "breadth.run",
+)  # fmt: skip
 for _study in STUDIES:
-    import_module(_study)
-RUNS: dict[str, Run] = running.RUNS
+    import_module(f"insdel_paper.studies.{_study}")
+RUNS: dict[str, FullRun] = running.RUNS
 # made by other programs
 ELSEWHERE = {
     "bench": "make bench",
     "tree_times": "make bench",
-    "scale": "python benchmarks/scale.py",
+    "scale": "python benchmarks/scale.py costs",
+    "scale_cluster": "python benchmarks/scale.py cluster",
     "estimators": "make race",
 }
 
 
-def find(name: str) -> Run:
+def find(name: str) -> FullRun:
     """Return the run of that name."""
     if name not in RUNS:
         raise UserError(f"there is no run {name!r}. The runs are: {', '.join(RUNS)}.")

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 import torch
 
 from insdel.errors import UserError
 from insdel.identity import short_hash
+from insdel.store import replace
 from insdel_paper import networks, results
-from insdel_paper.records.clock import Clock
 
 Log = Callable[[str], None]
 LOG_SECONDS = 60.0  # between two lines of a log
@@ -55,11 +56,10 @@ class Recording:
 
 
 Work = Callable[..., Recording]  # gets a RunContext, and the parameters by name
-AnyWork = TypeVar("AnyWork", bound=Work)
 
 
 @dataclass(frozen=True)
-class Run:
+class FullRun:
     """A full-size run.
 
     name : of the record
@@ -94,19 +94,20 @@ class Run:
             read = json.loads(value)
         except json.JSONDecodeError:
             read = value
+        needed = ""
         if isinstance(full, tuple):
-            items = tuple(read) if isinstance(read, list) else tuple(value.split(","))
-            if any(isinstance(item, str) for item in items) != any(isinstance(item, str) for item in full):
-                raise UserError(f"{name} of {self.name} is a list like {full}; found {value!r}.")
-            return items
-        if isinstance(full, Mapping) and not isinstance(read, Mapping):
-            raise UserError(f"{name} of {self.name} is written like {json.dumps(full)}; found {value!r}.")
-        if full is None or isinstance(full, int):
+            read = tuple(read) if isinstance(read, list) else tuple(value.split(","))
+            if any(isinstance(item, str) for item in read) != any(isinstance(item, str) for item in full):
+                needed = f"a list like {full}"
+        elif isinstance(full, Mapping) and not isinstance(read, Mapping):
+            needed = f"written like {json.dumps(full)}"
+        elif full is None or isinstance(full, int):
             least = 0 if name == "seed" else 1
             whole = isinstance(read, int) and not isinstance(read, bool) and read >= least
             if not (whole or (read is None and full is None)):
-                what = f"a whole number, at least {least}"
-                raise UserError(f"{name} of {self.name} is {what}, at full size {full}; found {value!r}.")
+                needed = f"a whole number, at least {least}, at full size {full}"
+        if needed:
+            raise UserError(f"{name} of {self.name} is {needed}; found {value!r}.")
         return read
 
     def command(self, parameters: Mapping[str, Any] | None = None) -> str:
@@ -123,54 +124,46 @@ class Run:
         return build() / "records" / f"{self.name}{mark}"
 
 
-RUNS: dict[str, Run] = {}
+RUNS: dict[str, FullRun] = {}
 
 
-def record(name: str, what: str, tables: tuple[str, ...], /, **full_size: Any) -> Callable[[AnyWork], AnyWork]:
+def record(name: str, what: str, tables: tuple[str, ...], /, **full_size: Any) -> Callable[[Work], Work]:
     """Declare a study's function as a full-size run; it gets a `RunContext`, and the parameters by name.
 
-    name, what, tables : as in `Run`
-    full_size : the parameters, and their values at full size
+    name, what, tables : as in `FullRun`; full_size : the parameters, and their values at full size
     """
 
-    def register(work: AnyWork) -> AnyWork:
-        RUNS[name] = Run(name, what, tables, full_size, work)
+    def register(work: Work) -> Work:
+        RUNS[name] = FullRun(name, what, tables, full_size, work)
         return work
 
     return register
 
 
 def carry_out(
-    run: Run, changes: Mapping[str, Any] | None = None, *, threads: int = 1, scheduler: Any = None, log: Log = print
+    run: FullRun, changes: Mapping[str, Any] | None = None, *, threads: int = 1, scheduler: Any = None, log: Log = print
 ) -> Path:
     """Carry out a run, write its record and return the folder of it.
 
     With other parameters than those of full size it is a trial, and is written to `build/trials/`; `results/` holds
     full-size runs only.
 
-    Parameters
-    ----------
-    changes : parameters of a trial
-    threads : of this process; changing it alters rounding
-    scheduler : of a Dask cluster, as for `compare`
+    changes : parameters of a trial; threads, scheduler, log : as in `RunContext`
     """
     if threads < 1:
         raise UserError(f"threads needs a whole number of at least 1; found {threads}.")
     parameters = run.changed(changes or {})
-    trial = parameters != dict(run.parameters)
+    trial, command = parameters != dict(run.parameters), run.command(parameters)
     clock = Clock(run.folder(parameters))
     torch.set_num_threads(threads)
     log(f"{run.name}: {run.what}{', a trial' if trial else ''}")
-    with _watched(run.command(parameters), clock, log):
+    with _watched(command, clock, log):
         recording = run.work(RunContext(clock.folder, threads, scheduler, log), **parameters)
     if tuple(recording.tables) != run.tables:
         raise RuntimeError(f"{run.name} should write the tables {run.tables}, but wrote {tuple(recording.tables)}.")
-    facts = {
-        "command": run.command(parameters),
-        **recording.facts,
-        "parameters": {**parameters, **recording.facts.get("parameters", {}), "threads": threads},
-        "seconds": round(clock.seconds(), 1),
-    }
+    stated = {**parameters, **recording.facts.get("parameters", {}), "threads": threads}
+    seconds = round(clock.seconds(), 1)
+    facts = {"command": command, **recording.facts, "parameters": stated, "seconds": seconds}
     return _write(run.name, recording, facts, trial)
 
 
@@ -199,6 +192,35 @@ def _write(name: str, recording: Recording, facts: dict[str, Any], trial: bool) 
             f"build/trials/{name}. Are the same data here? To replace the record, remove results/{name} first."
         )
     return path
+
+
+class Clock:
+    """How long a run worked that may have been killed and started again; it keeps what is finished in a folder.
+
+    Each start is written down. A start that was cut off worked until its last file was finished: the time
+    of that file says when. So nothing needs to be written on the way, and a kill loses no count.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        note = folder / "starts.json"
+        before = json.loads(note.read_text(encoding="utf-8")) if note.is_file() else []
+        self.starts: list[float] = [*before, time.time()]
+        replace(note, json.dumps(self.starts))
+
+    def finished(self) -> list[float]:
+        """When each of the finished files was written, in order."""
+        files = (path for path in self.folder.rglob("*") if path.is_file() and path.suffix != ".json")
+        return sorted(path.stat().st_mtime for path in files if not path.name.startswith("."))
+
+    def seconds(self) -> float:
+        """Seconds of work until now, over all starts."""
+        finished = self.finished()
+        total = time.time() - self.starts[-1]
+        for start, following in zip(self.starts[:-1], self.starts[1:], strict=True):
+            total += max((end - start for end in finished if start <= end < following), default=0.0)
+        return total
 
 
 @contextmanager

@@ -6,16 +6,17 @@ clipped where masses end, or when the network learns a target without floor and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from scipy.special import ndtri
 from scipy.stats import rankdata
-from torch import Tensor, nn
+from torch import nn
 
 from insdel import policies, stats
 from insdel.attribution import explain
@@ -26,19 +27,6 @@ from insdel_paper.records.run import Recording, RunContext, record
 from insdel_paper.studies.experiments import POLICIES, fitted, prepare
 
 LOWEST, HIGHEST = 2.0, 110.0  # GeV: only such masses were recorded
-ACTUAL = "as it is"
-
-
-class Clipped(nn.Module):
-    """A model whose predictions end at a floor, and at a ceiling if there is one."""
-
-    def __init__(self, model: nn.Module, low: float, high: float | None = None) -> None:
-        super().__init__()
-        self.model, self.low, self.high = model, low, high
-
-    def forward(self, z: Tensor) -> Tensor:
-        """Predict (m,) for (m, n)."""
-        return torch.clamp(self.model(z), self.low, self.high)
 
 
 def normal_scores(y: np.ndarray) -> np.ndarray:
@@ -48,54 +36,36 @@ def normal_scores(y: np.ndarray) -> np.ndarray:
 
 def variants(split: Split, model: nn.Module, seed: int = 0, **recipe: Any) -> dict[str, Model]:
     """The model as it is, with a floor, with floor and ceiling, and networks for two other targets of the same rows."""
-
-    def network(target: np.ndarray) -> Model:
-        return fitted("cern", replaced(split, target), seed, **recipe)
-
+    others = {"log M": np.log(split.y_train), "normal scores of M": normal_scores(split.y_train)}
+    splits = {name: replace(split, y_train=target.astype(np.float32)) for name, target in others.items()}
     return {
-        ACTUAL: model,
-        "clipped at 0": Clipped(model, 0.0),
-        f"clipped to [{LOWEST:.0f}, {HIGHEST:.0f}] GeV": Clipped(model, LOWEST, HIGHEST),
-        "network for log M": network(np.log(split.y_train)),
-        "network for normal scores of M": network(normal_scores(split.y_train)),
+        "as it is": model,
+        "clipped at 0": nn.Sequential(model, nn.Hardtanh(0.0, math.inf)),
+        f"clipped to [{LOWEST:.0f}, {HIGHEST:.0f}] GeV": nn.Sequential(model, nn.Hardtanh(LOWEST, HIGHEST)),
+        **{f"network for {name}": fitted("cern", part, seed, **recipe) for name, part in splits.items()},
     }
-
-
-def replaced(split: Split, target: np.ndarray) -> Split:
-    """The same training rows with another target."""
-    return replace(split, y_train=target.astype(np.float32))
-
-
-def areas(f: Model, pairs: policies.Pairs, samples: int = 1024, seed: int = 0) -> dict[str, np.ndarray]:
-    """ABC per feature of f's own Kernel SHAP in both tests, (pairs,) each."""
-    attributions = explain("kernel_shap", f, pairs.x, pairs.reference, samples=samples, seed=seed)
-    walks = {mode: curve(f, pairs.x, pairs.reference, order(attributions, mode)) for mode in MODES}
-    return {mode: np.asarray(abc(walk, mode, per_feature=True)) for mode, walk in walks.items()}
 
 
 def asymmetry(models: Mapping[str, Model], pairs: Mapping[str, policies.Pairs], samples: int = 1024) -> pd.DataFrame:
     """Insertion, deletion and their ratio, for every variant of the model on the same pairs.
 
-    Parameters
-    ----------
     models : of `variants`
     pairs : policy → its pairs
 
-    Returns
-    -------
-    DataFrame by policy and model: insertion, deletion, their standard errors by points, ratio deletion / insertion
-    and its standard error. Units are those of the model
+    Returns a DataFrame by policy and model: insertion, deletion, their standard errors by points, ratio deletion /
+    insertion and its standard error. Units are those of the model
     """
     rows = []
-    for policy, ours in pairs.items():
-        ends = stats.PairIds.of(ours)
-        for name, f in models.items():
-            result = areas(f, ours, samples)
-            row: dict[str, Any] = {"policy": policy, "model": name}
-            for mode in MODES:
-                row[mode], row[f"{mode} se"] = stats.mean(result[mode], ends)
-            row["ratio"], row["ratio se"] = stats.ratio(result["deletion"], result["insertion"], ends)
-            rows.append(row)
+    for (policy, ours), (name, f) in product(pairs.items(), models.items()):
+        attributions = explain("kernel_shap", f, ours.x, ours.reference, samples=samples, seed=0)
+        ends, areas = stats.PairIds.of(ours), {}
+        row: dict[str, Any] = {"policy": policy, "model": name}
+        for mode in MODES:
+            walk = curve(f, ours.x, ours.reference, order(attributions, mode))
+            areas[mode] = np.asarray(abc(walk, mode, per_feature=True))
+            row[mode], row[f"{mode} se"] = stats.mean(areas[mode], ends)
+        row["ratio"], row["ratio se"] = stats.ratio(areas["deletion"], areas["insertion"], ends)
+        rows.append(row)
     return pd.DataFrame(rows).set_index(["policy", "model"])
 
 

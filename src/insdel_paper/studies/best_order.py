@@ -6,7 +6,7 @@ All of it follows from the lattice of a pair, evaluated once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import factorial
 from pathlib import Path
@@ -20,23 +20,28 @@ from torch import Tensor
 from tqdm import tqdm
 
 from insdel import chance
-from insdel.arrays import float64, to_tensor
-from insdel.attribution import explain
-from insdel.comparison import EXACT, PAPER_METHODS, Plan
+from insdel.arrays import float64, to_numpy, to_tensor
+from insdel.attribution import resolve
+from insdel.comparison import PAPER_METHODS, Chunk, Plan
 from insdel.curves import order
 from insdel.evaluate import Model, Pairs, progress_off
 from insdel.identity import identity
 from insdel.lattice import LATTICE_MODES, MAX_FEATURES, Lattice, lattices, subset_sizes
+from insdel.stats import PairIds, mean, plus_minus, ratio
 from insdel.store import Store
+from insdel_paper import results
 from insdel_paper.records.run import Recording, RunContext, record
-from insdel_paper.studies.experiments import EVENTS, HOUSES, POLICIES, prepare
-from insdel_paper.studies.outcome import ends_table
+from insdel_paper.studies import tables
+from insdel_paper.studies.experiments import EVENTS, HOUSES, POLICIES, Experiment, prepare
 
 METHODS = (*PAPER_METHODS, "banzhaf", "occlusion", "greedy")
 BEST = {f"best_{mode}": mode for mode in LATTICE_MODES}  # rankings that are best in one mode, scored in all
 LEVELS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 CHUNK = 32  # pairs per checkpoint
 PARTS = ("areas", "pairs", "orders")
+# what a chapter calls a run → what its record is called after "best_order_"
+RUNS = {place: name for name, place in tables.PLACES.items()}
+TITLES = {name: f"best for {'insertion + deletion' if mode == 'both' else mode}" for name, mode in BEST.items()}
 
 
 @dataclass(frozen=True)
@@ -47,11 +52,18 @@ class Found:
         random order does at least as well; optimal, whether no order does better
     pairs : pair, differing, f_x, f_reference, and the measures of `interactions`
     orders : pair, mode, level, abc_per_feature: quantiles over random orders
+    about : one line for pages: which data, how many pairs, from when
     """
 
     areas: pd.DataFrame
     pairs: pd.DataFrame
     orders: pd.DataFrame
+    about: str = ""
+
+    def with_ends(self, ends: pd.DataFrame) -> Found:
+        """The same study with the columns row and reference_row in its table of pairs; ends : has them, and pair."""
+        known = ends[["pair", "row", "reference_row"]]
+        return replace(self, pairs=self.pairs.merge(known, "left", "pair", validate="one_to_one"))
 
 
 def study(
@@ -68,15 +80,14 @@ def study(
 ) -> Found:
     """Put the methods' orders beside all orders, for every pair that differs in at most 20 features.
 
-    Parameters
-    ----------
     x, reference : (pairs, n)
     methods : names in `insdel.METHODS`; Kernel SHAP is always among them
     options : per method
     orders : random orders per pair, for tails and quantiles
     checkpoint : folder for finished chunks; a run that was killed continues from there
     """
-    plan = Plan(tuple(dict.fromkeys(["kernel_shap", *methods])), options=dict(options or {}), seed=seed)
+    choice = {method: resolve(given, x, x.shape[1]) for method, given in (options or {}).items()}
+    plan = Plan({name: name for name in ("kernel_shap", *methods)}, options=choice, seed=seed)
     starts, own = range(0, len(x), CHUNK), (__file__, str(chance.__file__))
     known = identity(f, Pairs.of(x, reference), **vars(plan), orders=orders, code=own) if checkpoint else {}
     stores = [Store(checkpoint and checkpoint / part, lambda: known) for part in PARTS]
@@ -88,59 +99,56 @@ def study(
     return Found(*(pd.concat([store.get(first) for first in starts], ignore_index=True) for store in stores))
 
 
+def study_experiment(experiment: Experiment, **given: Any) -> Found:
+    """Study an experiment's pairs; given : to `study`."""
+    x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
+    return study(experiment.model, x, reference, options=experiment.options, **given).with_ends(experiment.ends)
+
+
 def _chunk(
     f: Model, x: np.ndarray, reference: np.ndarray, first: int, plan: Plan, orders: int
-) -> tuple[pd.DataFrame, ...]:
+) -> Sequence[pd.DataFrame]:
     """The three tables of the pairs `first`, `first` + 1, …; pairs with too many differing features are left out."""
-    x, reference = (to_tensor(points).cpu().numpy() for points in (x, reference))
+    x, reference = to_numpy(x), to_numpy(reference)  # a model on a GPU gets them there
     small = np.flatnonzero((x != reference).sum(axis=1) <= MAX_FEATURES)
-    x, reference, rows = x[small], reference[small], []
-    shared = list(lattices(f, x, reference, progress=False)) if len(small) else []
-    scores = {method: _attributions(method, f, x, reference, first + small, plan, shared) for method in plan.methods}
-    for k, lattice in enumerate(shared):
-        own = {method: result[k] for method, result in scores.items()}
-        rows.append(_pair(lattice, own, first + int(small[k]), [plan.seed, first + int(small[k])], orders))
-    return tuple(pd.DataFrame([line for row in rows for line in row[part]]) for part in range(len(PARTS)))
+    if not len(small):
+        return [pd.DataFrame()] * len(PARTS)
+    x, reference, numbers = x[small], reference[small], first + small
+    shared = list(lattices(f, x, reference, progress=False))
+    chunk = Chunk(f, Pairs.of(x, reference), numbers, plan)
+    found = {method: chunk.orders(method, shared) for method in plan.methods}
+    parts = []
+    for k, (lattice, pair) in enumerate(zip(shared, map(int, numbers), strict=True)):
+        walks = {method: (insertion[k], deletion[k]) for method, (insertion, deletion) in found.items()}
+        parts.append(_pair(lattice, walks, pair, [plan.seed, pair], orders))
+    return [pd.concat(tables, ignore_index=True) for tables in zip(*parts, strict=True)]
 
 
-def _attributions(
-    method: str, f: Model, x: np.ndarray, reference: np.ndarray, pairs: np.ndarray, plan: Plan, shared: list[Lattice]
-) -> np.ndarray:
-    """Attributions of a method for the pairs with these numbers, (pairs, n): from the lattice where they follow."""
-    if plan.exact(method) or not shared:
-        return np.array([np.asarray(getattr(lattice, EXACT[method])()) for lattice in shared])
-    return np.asarray(explain(method, f, x, reference, **plan.method_options(method, pairs)))
-
-
-Rows = list[dict[str, Any]]
-
-
-def _pair(lattice: Lattice, scores: dict[str, np.ndarray], pair: int, seed: list[int], orders: int) -> tuple[Rows, ...]:
-    """Rows of one pair for the three tables."""
+def _pair(
+    lattice: Lattice, walks: dict[str, tuple[np.ndarray, np.ndarray]], pair: int, seed: list[int], orders: int
+) -> tuple[pd.DataFrame, ...]:
+    """The three tables of one pair; walks : method → (n,) orders of insertion and of deletion."""
     best = {mode: np.asarray(lattice.best_order(mode)) for mode in LATTICE_MODES}
     rankings = {name: best[mode][::-1] if mode == "deletion" else best[mode] for name, mode in BEST.items()}
-    walks = {method: (np.asarray(order(A)), np.asarray(order(A, "deletion"))) for method, A in scores.items()}
     walks |= {name: (ranking, ranking[::-1]) for name, ranking in rankings.items()}
-    sampled, n = chance.sample(lattice, orders, seed), lattice.n
+    sampled, n, areas, quantiles = chance.sample(lattice, orders, seed), lattice.n, [], []
     up = np.array([float(lattice.abc(insertion)) for insertion, _ in walks.values()])
     down = np.array([float(lattice.abc(deletion, "deletion")) for _, deletion in walks.values()])
     largest = (n + 1) * float(np.abs(np.asarray(lattice.values)).max())  # area of any walk: rounding is relative to it
-    areas = []
     for mode, result in {"insertion": up, "deletion": down, "both": up + down}.items():
-        top, (mean, sd) = float(lattice.abc(best[mode], mode)), chance.moments(lattice, mode)
-        tails, optimal = chance.tail(sampled[mode], result), result >= top - chance.CLOSE * largest
-        for k, method in enumerate(walks):
-            areas.append({"pair": pair, "method": method, "mode": mode, "abc_per_feature": result[k] / n,
-                          "best": top / n, "expected": mean / n, "sd": sd / n, "tail_probability": tails[k],
-                          "optimal": bool(optimal[k])})  # fmt: skip
+        top, (expected, sd) = float(lattice.abc(best[mode], mode)), chance.moments(lattice, mode)
+        areas.append(pd.DataFrame({
+            "pair": pair, "method": list(walks), "mode": mode, "abc_per_feature": result / n, "best": top / n,
+            "expected": expected / n, "sd": sd / n, "tail_probability": chance.tail(sampled[mode], result),
+            "optimal": result >= top - chance.CLOSE * largest,
+        }))  # fmt: skip
+        values = np.quantile(sampled[mode], LEVELS) / n
+        quantiles.append(pd.DataFrame({"pair": pair, "mode": mode, "level": LEVELS, "abc_per_feature": values}))
     places = [np.argsort(rankings[f"best_{mode}"])[list(lattice.players)] for mode in ("insertion", "deletion")]
     agree = float(kendalltau(*places).statistic) if lattice.d > 1 else float("nan")
-    ends = dict(zip(("f_x", "f_reference"), np.asarray(lattice.values)[[0, -1]].tolist(), strict=True))
-    facts = {"pair": pair, "differing": lattice.d, **ends, **interactions(lattice), "agreement": agree}
-    quantiles = [{"pair": pair, "mode": mode, "level": level, "abc_per_feature": value / n}
-                 for mode in LATTICE_MODES
-                 for level, value in zip(LEVELS, np.quantile(sampled[mode], LEVELS), strict=True)]  # fmt: skip
-    return areas, [facts], quantiles
+    f_x, f_reference = np.asarray(lattice.values)[[0, -1]].tolist()
+    facts = {"pair": pair, "differing": lattice.d, "f_x": f_x, "f_reference": f_reference, **interactions(lattice)}
+    return pd.concat(areas), pd.DataFrame([{**facts, "agreement": agree}]), pd.concat(quantiles)
 
 
 def interactions(lattice: Lattice) -> dict[str, float]:
@@ -213,26 +221,109 @@ def interaction_term(lattice: Lattice, ranking: np.ndarray) -> float:
     return -float((to_tensor(lattice.dividends()).cpu().numpy()[1:] * (last - first)[1:]).sum())
 
 
-def with_ends(found: Found, ends: pd.DataFrame) -> Found:
-    """The same study with the columns row and reference_row in its table of pairs; ends : has them, and pair."""
-    pairs = found.pairs.drop(columns=["row", "reference_row"], errors="ignore")
-    joined = pairs.merge(ends[["pair", "row", "reference_row"]], how="left", on="pair", validate="one_to_one")
-    if joined["row"].isna().any():
-        raise ValueError(f"{int(joined['row'].isna().sum())} of {len(pairs)} pairs have no rows among those given.")
-    return Found(found.areas, joined, found.orders)
+def live(experiment: Experiment, orders: int, seed: int = 0) -> Found:
+    """Study an experiment's pairs now."""
+    result = study_experiment(experiment, orders=orders, seed=seed, progress=False)
+    line = f"this page's own run: {len(result.pairs):,} pairs, {experiment.source}, R² {experiment.r2:.3f}"
+    return replace(result, about=line)
+
+
+def together(own: Mapping[str, Found], evidence: str) -> dict[str, Found]:
+    """The runs to show, in the order of `RUNS`: recorded ones if wanted and there, else the page's own."""
+    found = {run: results.shown(f"best_order_{name}", own.get(run), evidence, recorded) for run, name in RUNS.items()}
+    return {run: result for run, result in found.items() if result is not None}
+
+
+def recorded(name: str) -> Found:
+    """A record."""
+    areas, pairs, orders = (results.load(name, table)[0] for table in PARTS)
+    result = Found(areas, pairs, orders, tables.describe_record(results.about(name)))
+    whole = tables.recorded_pairs(name.removeprefix("best_order_"))  # the first pairs of that run; it knows their rows
+    return result if "row" in result.pairs or whole is None else result.with_ends(whole)
+
+
+def sources(shown: Mapping[str, Found]) -> str:
+    """Where the runs come from, and how to record those that are not, as a Markdown list."""
+    lines = [f"- **{run}**: {one.about}" for run, one in shown.items()]
+    missing = {run: name for run, name in RUNS.items() if not results.exists(f"best_order_{name}")}
+    lines += [f"- {run}: not recorded here; `insdel record best_order_{name}` does it" for run, name in missing.items()]
+    return "\n".join(lines)
+
+
+def title(method: str) -> str:
+    """The name of a method or of a best ranking, for tables and figures."""
+    return TITLES.get(method) or tables.title(method)
+
+
+def average(values: pd.Series, pairs: pd.DataFrame, digits: int = 3) -> str:
+    """ "mean ± se" of a value per pair; values : indexed by pair."""
+    return plus_minus(*mean(values, PairIds.of(pairs, values.index)), digits)
+
+
+def scientific(value: float) -> str:
+    """A very large or very small number as "2.1 × 10¹³"."""
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return f"{mantissa}\u00a0×\u00a010" + str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def shares(areas: pd.DataFrame, pairs: pd.DataFrame | None = None) -> pd.DataFrame:
+    """How much of the best possible ABC each method reaches, by (mode, method).
+
+    pairs : who is paired with whom (`Found.pairs`); without it standard errors are naive
+
+    Returns
+    -------
+    share, share_se : mean ABC in percent of the mean of the best
+    regret, regret_se : mean of best − ABC, per feature
+    optimal : percent of the pairs in which no order does better
+    """
+    rows = {}
+    for key, part in areas.groupby(["mode", "method"], sort=False):
+        ends = PairIds.of(pairs, part["pair"])
+        share, share_se = ratio(part["abc_per_feature"], part["best"], ends)
+        regret, regret_se = mean(part["best"] - part["abc_per_feature"], ends)
+        rows[key] = {"share": 100 * share, "share_se": 100 * share_se, "regret": regret, "regret_se": regret_se,
+                     "optimal": 100 * part["optimal"].mean()}  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["mode", "method"])
+
+
+def standings(areas: pd.DataFrame) -> pd.DataFrame:
+    """The same table with two columns more, per pair: z, in standard deviations of all orders, and normalised."""
+    z = (areas["abc_per_feature"] - areas["expected"]) / areas["sd"].where(areas["sd"] > 0)
+    scale = chance.normalised(*(areas[name].to_numpy() for name in ("abc_per_feature", "expected", "best")))
+    return areas.assign(z=z, normalised=scale)
+
+
+def hard_pairs(found: Found, method: str = "kernel_shap", mode: str = "insertion") -> pd.DataFrame:
+    """The pairs table with what a method loses in each: 0 is the best order, 1 no better than chance.
+
+    `interacting` is the share of the variance over hybrids that single features do not explain.
+    """
+    areas = standings(found.areas).query("method == @method and mode == @mode").set_index("pair")
+    pairs = found.pairs.set_index("pair")
+    return pairs.assign(lost=1 - areas["normalised"], interacting=1 - pairs["main"])
+
+
+def differences(found: Found, method: str = "kernel_shap") -> pd.DataFrame:
+    """Per pair: ABC − ABC′ of a method; shift, the mean of that over all orders; and what Theorem 1 says for Shapley.
+
+    Columns: difference, shift, term, agreement
+    """
+    own = found.areas.query("method == @method").pivot_table(["abc_per_feature", "expected"], "pair", "mode")
+    gap = own["abc_per_feature", "insertion"] - own["abc_per_feature", "deletion"]
+    both = pd.DataFrame({"difference": gap, "shift": 2 * own["expected", "insertion"]})
+    return both.join(found.pairs.set_index("pair")[["term", "agreement"]])
 
 
 def study_policy(name: str, policy: str, context: RunContext, *, pairs: int, orders: int, **size: Any) -> Recording:
     """Put the methods' orders beside all orders, for the pairs of one experiment and policy."""
     experiment = prepare(name, policy=policy, n_pairs=pairs, **size)
-    x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
-    options: dict[str, Any] = {"options": experiment.options, "checkpoint": context.folder}
-    result = with_ends(study(experiment.model, x, reference, orders=orders, **options), ends_table(experiment.pairs))
+    result = study_experiment(experiment, orders=orders, checkpoint=context.folder)
     facts = {
         **experiment.facts,
         "parameters": {"name": name, "policy": policy, "methods": METHODS, "levels": LEVELS},
         "pairs": len(result.pairs),
-        "skipped": len(x) - len(result.pairs),
+        "skipped": len(experiment.pairs) - len(result.pairs),
         "skipped_are": f"pairs that differ in more than {MAX_FEATURES} features",
         "evaluations": int((2.0 ** result.pairs["differing"]).sum()),
         "evaluations_are": "hybrids in the lattices; gradients and LIME's samples come on top",

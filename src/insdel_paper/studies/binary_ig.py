@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,18 @@ import torch
 from scipy.stats import rankdata
 from torch import Tensor
 
-from insdel.attribution import explain
-from insdel.attribution.registry import feature_mask
+from insdel.attribution import explain, feature_mask
 from insdel.curves import MODES, order
 from insdel.errors import UserError
 from insdel.evaluate import Model, Pairs, predict
 from insdel.identity import identity
-from insdel.lattice import Lattice, lattices, subset_sizes
+from insdel.lattice import lattices, subset_sizes
 from insdel.own.devices import read_clock
 from insdel.seeds import pair_seeds
 from insdel.stats import PairIds, mean, ratio
 from insdel.store import Store
 from insdel_paper.records.run import Recording, RunContext, record
-from insdel_paper.studies.experiments import HOUSES, Experiment, prepare
+from insdel_paper.studies.experiments import HOUSES, prepare
 
 TITLES = {
     "casting": "Casting",
@@ -34,6 +34,7 @@ TITLES = {
     "sampled": "Kernel SHAP, sampled",
     "exact": "Kernel SHAP, exact",
 }
+AREAS = ("mean", "se", "gain", "gain_se", "percent", "percent_se")  # columns
 BEND_NODES = (0.1, 0.3, 0.5, 0.7, 0.9)  # where on the line casting and interpolating are compared
 
 
@@ -97,21 +98,17 @@ def study(
 ) -> pd.DataFrame:
     """Explain every pair by every method, and compare with exact Shapley values  [section 4].
 
-    Parameters
-    ----------
     f : a torch module or function
     x, reference : (pairs, n)
     binary : features that take two values only: indices, or an (n,) mask
     chunk : pairs that are worked on together; also what a checkpoint holds
     checkpoint : folder for finished chunks; a run that was killed continues from there
 
-    Returns
-    -------
-    A row per pair and method: pair, method, differing, flips (binary features among them), error Σ|A − φ| and
-    the part of it that binary features have, size Σ|φ|, rank_correlation and agreeing (over differing
-    features: Spearman's, and the share of pairs of features in the same order), same_order, insertion and
-    deletion (ABC / n), gradients, predictions and seconds (per pair, a mean over the pairs that are worked on
-    together), and bend (see `bend`). Pairs that differ in more than `plan.largest` features have no rows
+    Returns a row per pair and method: pair, method, differing, flips (binary features among them), error Σ|A − φ| and
+    the part of it that binary features have, size Σ|φ|, rank_correlation and agreeing (over differing features:
+    Spearman's, and the share of pairs of features in the same order), same_order, insertion and deletion (ABC / n),
+    gradients, predictions and seconds (per pair, a mean over the pairs that are worked on together), and bend (see
+    `bend`). Pairs that differ in more than `plan.largest` features have no rows
     """
     plan = plan or Plan()
     mask = feature_mask(binary, x, x.shape[1])
@@ -123,8 +120,7 @@ def study(
 
     def compare(part: slice) -> pd.DataFrame:
         pairs = remaining[part]
-        rows = _chunk(f, x[pairs], reference[pairs], mask, plan, pairs)
-        return rows.assign(pair=pairs[rows["pair"]])
+        return _chunk(f, x[pairs], reference[pairs], mask, plan, pairs)
 
     return pd.concat(store.chunks(len(remaining), chunk, compare, progress=progress), ignore_index=True)
 
@@ -132,38 +128,29 @@ def study(
 def _chunk(
     f: Model, x: np.ndarray, reference: np.ndarray, mask: np.ndarray, plan: Plan, pairs: np.ndarray
 ) -> pd.DataFrame:
-    """Rows of some pairs, numbered from 0; `pairs` are their numbers in the whole."""
+    """Rows of the pairs with these numbers."""
     shared = list(lattices(f, x, reference, progress=False))
     exact = np.stack([np.asarray(lattice.shapley()) for lattice in shared])
-    differing = x != reference
-    bends = bend(f, x, reference, mask)
-    parts = []
+    differing, bends, parts = x != reference, bend(f, x, reference, mask), []
     for name, (method, options) in plan.methods(mask, pairs).items():
         counted, start = Counted(f), read_clock()
-        result = np.asarray(explain(method, counted, x, reference, **options))
-        spent = {"seconds": (read_clock() - start) / len(x), "bend": bends}
-        spent |= {"gradients": counted.gradients / len(x), "predictions": counted.predictions / len(x)}
-        parts.append(_rows(name, result, exact, differing, mask, shared).assign(**spent))
+        found = np.asarray(explain(method, counted, x, reference, **options))
+        seconds, error = (read_clock() - start) / len(x), np.abs(found - exact)
+        ends = [(a[own], b[own]) for a, b, own in zip(found, exact, differing, strict=True)]
+        areas = {}
+        for mode in MODES:
+            walked = zip(shared, np.asarray(order(found, mode)), strict=True)
+            areas[mode] = [float(lattice.abc(row, mode)) / lattice.n for lattice, row in walked]
+        parts.append(pd.DataFrame({
+            "pair": pairs, "method": name, "differing": differing.sum(axis=1), "flips": (differing & mask).sum(axis=1),
+            "error": error.sum(axis=1), "error_binary": error[:, mask].sum(axis=1), "size": np.abs(exact).sum(axis=1),
+            "rank_correlation": [rank_correlation(*both) for both in ends],
+            "agreeing": [agreeing(*both) for both in ends],
+            "same_order": (np.asarray(order(found)) == np.asarray(order(exact))).all(axis=1), **areas,
+            "seconds": seconds, "bend": bends,
+            "gradients": counted.gradients / len(x), "predictions": counted.predictions / len(x),
+        }))  # fmt: skip
     return pd.concat(parts).sort_values("pair", kind="stable", ignore_index=True)
-
-
-def _rows(
-    name: str, found: np.ndarray, exact: np.ndarray, differing: np.ndarray, mask: np.ndarray, shared: list[Lattice]
-) -> pd.DataFrame:
-    """How one method's (pairs, n) attributions compare with the exact ones, a row per pair."""
-    error, pairs = np.abs(found - exact), range(len(found))
-    table = pd.DataFrame({
-        "pair": pairs, "method": name, "differing": differing.sum(axis=1), "flips": (differing & mask).sum(axis=1),
-        "error": error.sum(axis=1), "error_binary": error[:, mask].sum(axis=1), "size": np.abs(exact).sum(axis=1),
-        "rank_correlation": [rank_correlation(found[p, differing[p]], exact[p, differing[p]]) for p in pairs],
-        "agreeing": [agreeing(found[p, differing[p]], exact[p, differing[p]]) for p in pairs],
-        "same_order": (np.asarray(order(found)) == np.asarray(order(exact))).all(axis=1),
-    })  # fmt: skip
-    for mode in MODES:
-        orders = np.asarray(order(found, mode))
-        areas = [float(lattice.abc(row, mode)) / lattice.n for lattice, row in zip(shared, orders, strict=True)]
-        table[mode] = areas
-    return table
 
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
@@ -190,30 +177,18 @@ def line(
     g(t) is the mean of f over corners in which each differing binary feature is that of x′ with probability t,
     the other features being where the line is at t.
 
-    Parameters
-    ----------
-    x, reference : (pairs, n)
-    times : (k,) in [0, 1]
-
-    Returns
-    -------
-    f and g, (pairs, k) each
+    x, reference : (pairs, n); times : (k,) in [0, 1]; returns f and g, (pairs, k) each
     """
     t = np.asarray(times, dtype=x.dtype)
     mask = feature_mask(binary, x, x.shape[1])
     moved = x[:, None] + t[:, None] * (reference - x)[:, None]
     corners = [np.where(mask, end[:, None], moved).reshape(-1, x.shape[1]) for end in (x, reference)]
-    shared = zip(lattices(f, *corners, progress=False), np.tile(t, len(x)), strict=True)
-    between = np.array([_interpolated(lattice, float(at)) for lattice, at in shared])
+    between = []
+    for lattice, at in zip(lattices(f, *corners, progress=False), np.tile(t, len(x)).tolist(), strict=True):
+        size = subset_sizes(lattice.d)
+        between.append(float((np.asarray(lattice.values) * at**size * (1 - at) ** (lattice.d - size)).sum()))
     cast = np.asarray(predict(f, moved.reshape(-1, x.shape[1])))
-    return cast.reshape(len(x), len(t)), between.reshape(len(x), len(t))
-
-
-def _interpolated(lattice: Lattice, t: float) -> float:
-    """Mean of a lattice whose players are independently those of x′ with probability t."""
-    size = subset_sizes(lattice.d)
-    chance = t**size * (1 - t) ** (lattice.d - size)
-    return float((np.asarray(lattice.values) * chance).sum())
+    return cast.reshape(len(x), len(t)), np.reshape(between, (len(x), len(t)))
 
 
 def bend(f: Model, x: np.ndarray, reference: np.ndarray, binary: Any) -> np.ndarray:
@@ -225,25 +200,18 @@ def bend(f: Model, x: np.ndarray, reference: np.ndarray, binary: Any) -> np.ndar
 def values_and_orders(table: pd.DataFrame, pairs: Any = None) -> pd.DataFrame:
     """How near to exact Shapley values the methods come.
 
-    Parameters
-    ----------
     table : from `study`
     pairs : who is paired with whom, as for `insdel.summary`; without it standard errors are naive
 
-    Returns
-    -------
-    DataFrame by method: distance and its se (Σ|A − φ| in % of Σ|φ|), binary (the part of the distance that the
-    binary features have, %), rank_correlation, agreeing (%), same_order (%)
+    Returns a DataFrame by method: distance and its se (Σ|A − φ| in % of Σ|φ|), binary (the part of the distance that
+    the binary features have, %), rank_correlation, agreeing (%), same_order (%)
     """
     rows = {}
     for method, part in table.groupby("method", sort=False):
         distance, se = ratio(part["error"], part["size"], PairIds.of(pairs, part["pair"]))
-        rows[method] = {
-            "distance": 100 * distance, "se": 100 * se,
-            "binary": 100 * part["error_binary"].sum() / part["size"].sum(),
-            "rank_correlation": part["rank_correlation"].mean(),
-            "agreeing": 100 * part["agreeing"].mean(), "same_order": 100 * part["same_order"].mean(),
-        }  # fmt: skip
+        means, binary = part[["agreeing", "same_order"]].mean(), part["error_binary"].sum() / part["size"].sum()
+        rows[method] = {"distance": 100 * distance, "se": 100 * se, "binary": 100 * binary,
+                        "rank_correlation": part["rank_correlation"].mean(), **100 * means}  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -252,22 +220,15 @@ def areas(table: pd.DataFrame, beside: str = "casting", pairs: Any = None) -> pd
 
     pairs : who is paired with whom, as for `insdel.summary`; without it standard errors are naive
 
-    Returns
-    -------
-    DataFrame by mode and method: mean, se, gain and gain_se (paired), percent and percent_se (of the mean of
+    Returns a DataFrame by mode and method: mean, se, gain and gain_se (paired), percent and percent_se (of the mean of
     `beside`)
     """
     rows = {}
-    for mode in MODES:
+    for mode, method in product(MODES, table["method"].unique()):
         wide = table.pivot_table(index="pair", columns="method", values=mode)
-        ends = PairIds.of(pairs, wide.index)
-        for method in table["method"].unique():
-            (value, se), (gain, gain_se) = mean(wide[method], ends), mean(wide[method] - wide[beside], ends)
-            share, share_se = ratio(wide[method] - wide[beside], wide[beside], ends)
-            rows[mode, method] = {
-                "mean": value, "se": se, "gain": gain, "gain_se": gain_se,
-                "percent": 100 * share, "percent_se": 100 * share_se,
-            }  # fmt: skip
+        ends, gap = PairIds.of(pairs, wide.index), wide[method] - wide[beside]
+        share = 100 * np.array(ratio(gap, wide[beside], ends))
+        rows[mode, method] = dict(zip(AREAS, (*mean(wide[method], ends), *mean(gap, ends), *share), strict=True))
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -277,11 +238,6 @@ def costs(table: pd.DataFrame) -> pd.DataFrame:
     return mean.assign(evaluations=2 * mean["gradients"] + mean["predictions"], ms=1000 * mean.pop("seconds"))
 
 
-def binary_features(experiment: Experiment) -> list[int]:
-    """Indices of the features that take two values only."""
-    return [experiment.split.names.index(name) for name in experiment.split.binary]
-
-
 @record("binary_ig", "casting, interpolating and jumping, houses", ("methods",), **HOUSES, **asdict(Plan()))
 def compare_on_houses(
     context: RunContext, *, source: str, pairs: int | None, epochs: int | None, **plan: Any
@@ -289,7 +245,6 @@ def compare_on_houses(
     """The study on pairs of houses; plan : fields of `Plan`."""
     experiment = prepare("bangalore", source=source, n_pairs=pairs, epochs=epochs)
     x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
-    binary, checkpoint = binary_features(experiment), context.folder / "chunks"
-    table = study(experiment.model, x, reference, binary, Plan(**plan), checkpoint=checkpoint)
+    table = study(experiment.model, x, reference, experiment.binary, Plan(**plan), checkpoint=context.folder / "chunks")
     studied = int(table["pair"].nunique())
     return Recording({"methods": table}, {**experiment.facts, "pairs": studied, "left_out": len(x) - studied})

@@ -61,41 +61,43 @@ def single_precision(table: pd.DataFrame) -> pd.DataFrame:
     return table.astype({**dict.fromkeys(("auc", "abc", "abc_per_feature"), np.float32), "pair": np.int32})
 
 
-@record(
+def vary(
+    context: RunContext,
+    *,
+    pairs: int | None,
+    trainings: int,
+    splits: int = 0,
+    samples: int = outcome.SAMPLES,
+    **size: Any,
+) -> Recording:
+    """Compare the methods again: houses on other splits and trainings, events with other trainings alone."""
+    planned = variation.runs(splits, trainings) if splits else variation.event_runs(trainings=trainings)
+    parts: dict[str, list[pd.DataFrame]] = {"areas": [], "runs": [], "pairs": []}
+    about: dict[str, Any] = {}
+    for number, run in enumerate(planned, 1):
+        experiment = run.prepare(n_pairs=pairs, **size)
+        about = about or experiment.facts
+        storage = {"checkpoint": context.folder / run.label, "scheduler": context.scheduler}
+        parts["areas"].append(single_precision(run.table(experiment, samples, **storage)).drop(columns=["auc", "abc"]))
+        differing = experiment.pairs.differing
+        spent = {"differing": float(differing.mean()), "evaluations": int(np.minimum(2.0**differing, samples).sum())}
+        parts["runs"].append(pd.DataFrame([{**run.key, "r2": experiment.r2, **spent}]))
+        parts["pairs"].append(run.ends(experiment))
+        context.log(f"{run.label}: R² {experiment.r2:.3f}, {number} of {len(planned)} runs")
+    tables = {name: pd.concat(part, ignore_index=True) for name, part in parts.items()}
+    about |= {"parameters": {"methods": variation.METHODS}, "runs": len(planned)}
+    return Recording(tables, {**about, "evaluations": int(tables["runs"]["evaluations"].sum())})
+
+
+record(
     "bangalore_variation", "Table 1 on other splits and trainings", ("areas", "runs", "pairs"),
     **HOUSES, splits=variation.SPLITS, trainings=variation.TRAININGS,
-)  # fmt: skip
-def vary(context: RunContext, *, pairs: int | None, splits: int, trainings: int, **size: Any) -> Recording:
-    """Compare the methods again, on other splits and trainings."""
-    return _repeat(context, variation.runs(splits, trainings), outcome.SAMPLES, n_pairs=pairs, **size)
-
-
-@record(
+)(vary)  # fmt: skip
+record(
     "cern_variation", "Tables 2 to 4 with networks trained from other seeds on genuine events",
     ("areas", "runs", "pairs"), source="real", **{**EVENTS, "pairs": 200}, samples=512,
     trainings=variation.EVENT_TRAININGS,
-)  # fmt: skip
-def vary_events(context: RunContext, *, pairs: int | None, samples: int, trainings: int, **size: Any) -> Recording:
-    """Compare the methods with networks trained from other seeds."""
-    return _repeat(context, variation.event_runs(trainings=trainings), samples, n_pairs=pairs, **size)
-
-
-def _repeat(context: RunContext, planned: list[variation.Run], samples: int, **size: Any) -> Recording:
-    """Carry out the planned runs one after the other."""
-    tables, ends, facts = [], [], []
-    about: dict[str, Any] = {}
-    for run in planned:
-        experiment = run.prepare(**size)
-        about = about or experiment.facts
-        tables.append(run.table(experiment, context.folder / run.label, context.scheduler, samples))
-        ends.append(run.ends(experiment))
-        facts.append(run.facts(experiment, samples))
-        context.log(f"{run.label}: R² {experiment.r2:.3f}, {len(facts)} of {len(planned)} runs")
-    runs = pd.DataFrame(facts)
-    areas = single_precision(pd.concat(tables, ignore_index=True)).drop(columns=["auc", "abc"])
-    about |= {"parameters": {"methods": variation.METHODS}, "runs": len(runs)}
-    result = {"areas": areas, "runs": runs, "pairs": pd.concat(ends, ignore_index=True)}
-    return Recording(result, {**about, "evaluations": int(runs["evaluations"].sum())})
+)(vary)  # fmt: skip
 
 
 @record(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from insdel.attribution import METHODS, explain
-from insdel.attribution.registry import find
+from insdel.attribution import METHODS, explain, find
 from insdel.curves import MODES, abc, curve, order
 from insdel.errors import UserError
 from insdel.evaluate import Model, Pairs, Points
@@ -35,39 +34,30 @@ ONE_PRICE: dict[str, tuple[int, ...]] = dict.fromkeys(
 BUDGET_OPTIONS = ("samples", "steps", "permutations")  # how methods call what they spend
 
 
-class Counter:
-    """Counts the points that f is asked about."""
+@contextmanager
+def counting(f: Model) -> Iterator[tuple[Model, list[int]]]:
+    """Return f and a list, which while the context lasts gets the number of points of each call of f."""
+    asked: list[int] = []
+    if not isinstance(f, torch.nn.Module):
 
-    def __init__(self) -> None:
-        self.points = 0
-
-    @contextmanager
-    def watch(self, f: Model) -> Iterator[Model]:
-        """Return f, counted while the context lasts."""
-        if isinstance(f, torch.nn.Module):  # must stay a module: attributions look for its device and layers
-            # outputs, not inputs: DeepLIFT adds the reference to its batch on the way in
-            hook = f.register_forward_hook(lambda _, __, outputs: self._count(outputs))
-            try:
-                yield f
-            finally:
-                hook.remove()
-        else:
-            yield self._counted(f)
-
-    def _counted(self, f: Model) -> Model:
         def counted(points: Any) -> Any:
-            self._count(points)
+            asked.append(len(points))
             return f(points)
 
-        return counted
-
-    def _count(self, batch: Any) -> None:
-        self.points += len(batch)
+        yield counted, asked
+        return
+    # it must stay a module: attributions look for its device and layers. Outputs are counted, not inputs, as DeepLIFT
+    # adds the reference to its batch on the way in
+    hook = f.register_forward_hook(lambda _, __, outputs: asked.append(len(outputs)))
+    try:
+        yield f, asked
+    finally:
+        hook.remove()
 
 
 def budget_option(method: str) -> str:
     """Name of the option that says how much the method spends."""
-    options = find(method, METHODS).options
+    options = find(method).options
     result = [option for option in BUDGET_OPTIONS if option in options]
     if not result:
         able = [name for name, m in METHODS.items() if any(option in m.options for option in BUDGET_OPTIONS)]
@@ -89,8 +79,6 @@ def cost_accuracy(
 ) -> pd.DataFrame:
     """ABC reached and model evaluations spent, for methods at growing budgets  [section 5].
 
-    Parameters
-    ----------
     x, reference : (n,) or (pairs, n)
     budgets : method → its samples, steps or permutations to try (default: `BUDGETS`); a method for
         which there are none, such as ``{"occlusion": ()}``, runs once as it is
@@ -100,92 +88,59 @@ def cost_accuracy(
     progress : show a bar (default: on terminals)
     pairs : who is paired with whom, as for `insdel.summary`; without it standard errors are naive
 
-    Returns
-    -------
-    A row per method, budget and mode: `evaluations` per pair (points that f was asked about; a
-    gradient counts as one and costs two or three), `seconds` for all pairs, `abc_per_feature` with its
-    standard error `se`, and `shortfall`: how much less than the largest budget of the first method,
-    pair by pair, with its standard error `shortfall_se`
+    Returns a row per method, budget and mode: `evaluations` per pair (points that f was asked about; a gradient counts
+    as one and costs two or three), `seconds` for all pairs, `abc_per_feature` with its standard error `se`, and
+    `shortfall`: how much less than the largest budget of the first method, pair by pair, with its standard error
+    `shortfall_se`
     """
-    plan = _plan(budgets or BUDGETS, seed, options or {})
-    store = Store(checkpoint, lambda: identity(f, Pairs.of(x, reference), plan=plan, code=[__file__]))
-    tables = store.chunks(
-        len(plan), 1, lambda part: _spend(plan[part.start], f, x, reference), unit=" budgets", progress=progress
-    )
-    first = max((k for k, item in enumerate(plan) if item.method == plan[0].method), key=lambda k: plan[k].budget or 0)
-    ends = PairIds.of(pairs)
-    parts = zip(plan, tables, strict=True)
-    return pd.DataFrame([row for item, table in parts for row in _rows(item, table, tables[first], ends)])
-
-
-@dataclass(frozen=True)
-class Item:
-    """One method at one budget (None: it has none), with all its options."""
-
-    method: str
-    budget: int | None
-    options: dict[str, Any]
-
-
-def _plan(budgets: Mapping[str, Sequence[int]], seed: int, options: Mapping[str, Mapping[str, Any]]) -> list[Item]:
-    """All methods at all their budgets; misuse is refused before anything runs."""
-    plan = []
-    for method, sizes in budgets.items():
-        common = dict(options.get(method, {}))
-        if "seed" in find(method, METHODS).options:
+    plan: list[tuple[str, int | None, dict[str, Any]]] = []  # budget None: it has none; misuse is refused at once
+    for method, sizes in (budgets or BUDGETS).items():
+        common = dict((options or {}).get(method, {}))
+        if "seed" in find(method).options:
             common["seed"] = seed
-        for size in sizes:
-            plan.append(Item(method, int(size), common | {budget_option(method): int(size)}))
-        if not len(sizes):
-            plan.append(Item(method, None, common))
-    return plan
+        plan += [(method, int(size), common | {budget_option(method): int(size)}) for size in sizes]
+        plan += [] if len(sizes) else [(method, None, common)]
 
+    def spend(part: slice) -> pd.DataFrame:
+        """Run one method once: a row per pair with its ABC / n per mode, and what the run cost."""
+        method, _, chosen = plan[part.start]
+        with counting(f) as (counted, asked):
+            start = read_clock()
+            attributions = explain(method, counted, x, reference, **chosen)
+            seconds = read_clock() - start
+        walks = {mode: curve(f, x, reference, order(attributions, mode)) for mode in MODES}
+        areas = {mode: abc(walk, mode, per_feature=True) for mode, walk in walks.items()}
+        table = pd.DataFrame({mode: np.atleast_1d(torch.as_tensor(area).cpu().numpy()) for mode, area in areas.items()})
+        return table.assign(evaluations=sum(asked) / len(table), seconds=seconds)
 
-def _spend(item: Item, f: Model, x: Points, reference: Points) -> pd.DataFrame:
-    """Run one method once: a row per pair with its ABC / n per mode, and what the run cost."""
-    pairs, counter = Pairs.of(x, reference), Counter()
-    with counter.watch(f) as counted:
-        start = read_clock()
-        attributions = explain(item.method, counted, x, reference, **item.options)
-        seconds = read_clock() - start
-    table = pd.DataFrame({"evaluations": counter.points / len(pairs), "seconds": seconds}, index=range(len(pairs)))
-    for mode in MODES:
-        walk = curve(f, x, reference, order(attributions, mode))
-        table[mode] = np.atleast_1d(torch.as_tensor(abc(walk, mode, per_feature=True)).cpu().numpy())
-    return table
-
-
-def _rows(item: Item, found: pd.DataFrame, best: pd.DataFrame, ends: PairIds) -> Iterator[dict[str, Any]]:
-    """Rows of one method and budget, one per mode; `best` is what it falls short of."""
-    spent = found[["evaluations", "seconds"]].iloc[0].to_dict()
-    for mode in MODES:
-        (area, se), (gap, gap_se) = mean(found[mode], ends), mean(best[mode] - found[mode], ends)
-        yield {
-            "method": item.method, "budget": item.budget, **spent, "mode": mode,
+    store = Store(checkpoint, lambda: identity(f, Pairs.of(x, reference), plan=plan, code=[__file__]))
+    tables = store.chunks(len(plan), 1, spend, unit=" budgets", progress=progress)
+    first = max((k for k, item in enumerate(plan) if item[0] == plan[0][0]), key=lambda k: plan[k][1] or 0)
+    ends, rows = PairIds.of(pairs, range(len(tables[first]))), []
+    for ((method, budget, _), found), mode in product(zip(plan, tables, strict=True), MODES):
+        (area, se), (gap, gap_se) = mean(found[mode], ends), mean(tables[first][mode] - found[mode], ends)
+        rows.append({
+            "method": method, "budget": budget, **found[["evaluations", "seconds"]].iloc[0], "mode": mode,
             "abc_per_feature": area, "se": se, "shortfall": gap, "shortfall_se": gap_se,
-        }  # fmt: skip
+        })  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def smallest_budget(table: pd.DataFrame, share: float = 0.01) -> pd.DataFrame:
     """The fewest evaluations per pair after which a method stays within `share` of the exact ABC.
 
-    Parameters
-    ----------
     table : from `cost_accuracy`
     share : of the mean ABC that the first method reaches with its largest budget
 
-    Returns
-    -------
-    (methods, modes): evaluations from which on, at this and all larger budgets, the mean shortfall is no more
+    Returns (methods, modes): evaluations from which on, at this and all larger budgets, the mean shortfall is no more
     than that; missing where even the largest budget falls short by more
     """
     goal = share * (table["abc_per_feature"] + table["shortfall"]).abs()
     ordered = table.assign(short=table["shortfall"] > goal).sort_values("evaluations", kind="stable")
-    result = pd.DataFrame(np.nan, index=table["method"].unique(), columns=list(MODES))
-    for (method, mode), rows in ordered.groupby(["method", "mode"]):
-        settled = ~rows["short"][::-1].cummax()[::-1]  # from here to the largest budget
-        result.loc[method, mode] = rows["evaluations"][settled].min()
-    return result
+    # from here to the largest budget
+    settled = ~ordered[::-1].groupby(["method", "mode"])["short"].cummax()[::-1]
+    least = ordered[settled].pivot_table("evaluations", "method", "mode", aggfunc="min")
+    return least.reindex(index=table["method"].unique(), columns=list(MODES)).rename_axis(index=None, columns=None)
 
 
 @record(

@@ -33,16 +33,12 @@ POPULATIONS: dict[str, Response] = {"few large values": light_tailed, "many larg
 def samples(count: int = 100, points: int = 200, seed: int = 0, response: Response = light_tailed) -> pd.DataFrame:
     """Carry out a small experiment many times, each time with new points.
 
-    Parameters
-    ----------
     count : how often
     points : drawn each time, and paired by the counterfactual policy (all features differ)
 
-    Returns
-    -------
-    A row per experiment: mean ABC / n of Kernel SHAP in insertion, its standard error, the naive one, (DRAWS,)
-    studentised means of the bootstrap, references (how many different x′ there were) and most (pairs that have the
-    same x′)
+    Returns a row per experiment: mean ABC / n of Kernel SHAP in insertion, its standard error, the naive one, (DRAWS,)
+    studentised means of the bootstrap, references (how many different x′ there were) and most (pairs that have the same
+    x′)
     """
     rng, drawing, rows = np.random.default_rng(seed), np.random.default_rng([seed, 1]), []
     for _ in range(count):
@@ -67,10 +63,7 @@ def studentised(
     Points are drawn with replacement. A point drawn twice is two points, so a pair comes as often as its two points
     were drawn, multiplied, each time with ends of its own.
 
-    Parameters
-    ----------
-    values : (m,)
-    x_id, reference_id : (m,) numbers of the points, from 0
+    values : (m,); x_id, reference_id : (m,) numbers of the points, from 0
     """
     points = 1 + max(x_id.max(), reference_id.max())
     result: list[float] = []

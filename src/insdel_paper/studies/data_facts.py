@@ -21,7 +21,6 @@ from insdel_paper.records.run import Recording, RunContext, record
 
 Row = dict[str, Any]
 BANGALORE, CERN = "Bangalore.csv", cern.SAMPLE
-FILES = (BANGALORE, CERN, MASS_LIST)
 MASS_BANDS = (2, 20, 40, 60, 80, 90, 100, 110)  # GeV
 
 
@@ -66,22 +65,15 @@ def events(path: Path) -> Iterator[Row]:
         yield row("cern", f"largest residual: {name}", off.max(), len(rows))
     # √((E₁ + E₂)² − |p₁ + p₂|²) from the columns as they are
     yield mean_row("cern", "mean residual of the mass formula", np.abs(mass_of_momenta(columns) / columns["M"] - 1))
-    for fact, off in transverse(columns).items():
-        yield mean_row("cern", fact, off)
+    # p_x = p_t cos φ, and the printed p_t = p_x cos φ, relative to p_t, both electrons
+    px, pt, phi = (np.concatenate([columns[f"{name}{i}"] for i in (1, 2)]) for name in ("px", "pt", "phi"))
+    yield mean_row("cern", "mean residual of px = pt cos φ", np.abs(px - pt * np.cos(phi)) / pt)
+    yield mean_row("cern", "mean residual of pt = px cos φ", np.abs(pt - px * np.cos(phi)) / pt)
     for name in cern.CHARGES:
         yield mean_row("cern", f"mean of {name}", columns[name])
     differing = {name: differing_share(columns[name]) for name in cern.NAMES}
     yield row("cern", "features that differ in a random pair", sum(differing.values()), len(rows))
     yield row("cern", "charges that differ in a random pair", sum(differing[q] for q in cern.CHARGES), len(rows))
-
-
-def transverse(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Residuals of p_x = p_t cos φ, and of the printed p_t = p_x cos φ, relative to p_t, both electrons."""
-    px, pt, phi = (np.concatenate([columns[f"{name}{i}"] for i in (1, 2)]) for name in ("px", "pt", "phi"))
-    return {
-        "mean residual of px = pt cos φ": np.abs(px - pt * np.cos(phi)) / pt,
-        "mean residual of pt = px cos φ": np.abs(pt - px * np.cos(phi)) / pt,
-    }
 
 
 def differing_share(values: np.ndarray) -> float:
@@ -107,36 +99,28 @@ def masses(path: Path) -> Iterator[Row]:
 
 
 def collect(folder: Path) -> pd.DataFrame:
-    """All facts of the files in a folder.
-
-    Returns
-    -------
-    DataFrame: dataset, fact, value, se (missing where the number was counted), rows
-    """
-    files = {folder / BANGALORE: houses, folder / CERN: events, folder / MASS_LIST: masses}
-    missing = [path.name for path in files if not path.is_file()]
+    """All facts of the files in a folder: dataset, fact, value, se (missing where it was counted), rows."""
+    missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         raise FileNotFoundError(
-            f"the facts need the real files {', '.join(p.name for p in files)}; missing: {', '.join(missing)}. "
+            f"the facts need the real files {', '.join(FILES)}; missing: {', '.join(missing)}. "
             "Put them into the folder that INSDEL_DATA names."
         )
-    return pd.DataFrame([fact for path, read in files.items() for fact in read(path)])
+    return pd.DataFrame([fact for name, read in FILES.items() for fact in read(folder / name)])
 
 
 def accuracy(true: np.ndarray, predicted: np.ndarray) -> pd.DataFrame:
-    """Mean of prediction − truth by bands of the true mass.
+    """Mean of prediction − truth by bands of the true mass: low, high (GeV), events, error, se.
 
     true, predicted : (events,)
-
-    Returns
-    -------
-    DataFrame: low, high (GeV), events, error, se
     """
     bands = pd.cut(true, list(MASS_BANDS))
-    result = pd.Series(predicted - true).groupby(bands, observed=True).agg(["size", "mean", "sem"])
-    low, high = ([getattr(band, end) for band in result.index] for end in ("left", "right"))
-    return pd.DataFrame({"low": low, "high": high, "events": result["size"].to_numpy(),
-                         "error": result["mean"].to_numpy(), "se": result["sem"].to_numpy()})  # fmt: skip
+    result = pd.Series(predicted - true).groupby(bands, observed=True).agg(events="size", error="mean", se="sem")
+    ends = {end: [getattr(band, side) for band in result.index] for end, side in (("low", "left"), ("high", "right"))}
+    return pd.DataFrame({**ends, **result.reset_index(drop=True)})
+
+
+FILES = {BANGALORE: houses, CERN: events, MASS_LIST: masses}
 
 
 @record("data_facts", "what the paper states about the data files", ("facts",))

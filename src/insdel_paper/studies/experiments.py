@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from insdel import policies
-from insdel.errors import UserError
+from insdel.errors import require_one_of
 from insdel.evaluate import predict
 from insdel.identity import short_hash
-from insdel.own import mlp
 from insdel.policies import POLICIES
 from insdel.store import atomic
 from insdel_paper import data, networks
@@ -30,15 +30,14 @@ SAMPLE_EPOCHS = 80  # over 17,979 events: as many steps as the recipe's 20 over 
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """What a comparison needs, and where it comes from.
+class Rows:
+    """Rows of an experiment, before there is a network.
 
     dataset : the rows that x and x′ are among
-    trained_on : "real" or "simulated", the rows that the network was fitted to
+    trained_on : "real" or "simulated", the rows that the network is fitted to
     split : training and held-out rows as the network sees them
-    x_test, y_test : the points that were inspected, and their true targets
-    model : the fitted network
-    pairs : x, x′ and who is whose reference
+    x_test, y_test : the points that are inspected, and their true targets
+    recipe : changes to the training that few rows ask for
     """
 
     dataset: Dataset
@@ -46,20 +45,39 @@ class Experiment:
     split: Split
     x_test: np.ndarray
     y_test: np.ndarray
+    recipe: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+
+    @property
+    def binary(self) -> list[int]:
+        """Indices of the features that take two values only."""
+        return [self.split.names.index(name) for name in self.split.binary]
+
+    @property
+    def options(self) -> dict[str, dict[str, Any]]:
+        """Options of methods that have to know which features are 0 or 1, not standardised  [appendix A.3]."""
+        binary = [j for j in self.binary if self.split.names[j] not in self.dataset.standardise]
+        return {"input_x_gradient": {"binary": binary}} if binary else {}
+
+
+@dataclass(frozen=True)
+class Experiment(Rows):
+    """What a comparison needs, and where it comes from: `Rows`, the fitted network, and who is whose reference."""
+
     model: networks.MLP
     policy: str
     pairs: policies.Pairs
 
     @property
+    def ends(self) -> pd.DataFrame:
+        """Per pair: pair, row, reference_row; the last is −1 where the reference is no row (the average policy)."""
+        count, partner = len(self.pairs), self.pairs.reference_index
+        reference = np.full(count, -1) if partner is None else partner
+        return pd.DataFrame({"pair": np.arange(count), "row": self.pairs.index, "reference_row": reference})
+
+    @property
     def r2(self) -> float:
         """Share of variance explained at the inspected points."""
         return networks.r2(self.y_test, np.asarray(predict(self.model, self.x_test)))
-
-    @property
-    def options(self) -> dict[str, dict[str, Any]]:
-        """Options of methods that have to know the binary features (0 and 1, not standardised)  [appendix A.3]."""
-        binary = [self.split.names.index(name) for name in self.split.binary if name not in self.dataset.standardise]
-        return {"input_x_gradient": {"binary": binary}} if binary else {}
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -109,35 +127,13 @@ class Setting:
     device: str = "auto"
     recipe: Mapping[str, Any] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        if self.policy not in POLICIES:
-            raise UserError(f"policy must be one of {', '.join(POLICIES)}; found {self.policy!r}.")
-
     @classmethod
     def of(cls, name: str, **given: Any) -> Setting:
         """Make a setting from its fields; what is no field, such as ``epochs=5``, changes the recipe (None: not)."""
         own = {key: given.pop(key) for key in list(given) if key in cls.__dataclass_fields__}
+        require_one_of("policy", own.get("policy", cls.policy), POLICIES)
         changes = {key: value for key, value in given.items() if value is not None}
         return cls(name, **{**own, "recipe": {**own.get("recipe", {}), **changes}})
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows of an experiment, before there is a network.
-
-    dataset : the rows that x and x′ are among
-    split : training and held-out rows as the network sees them
-    trained_on : "real" or "simulated", the rows that teach
-    x_test, y_test : the points that are inspected, and their true targets
-    recipe : changes to the training that few rows ask for
-    """
-
-    dataset: Dataset
-    split: Split
-    trained_on: str
-    x_test: np.ndarray
-    y_test: np.ndarray
-    recipe: Mapping[str, Any]
 
 
 def prepare(name: str, **given: Any) -> Experiment:
@@ -148,8 +144,7 @@ def prepare(name: str, **given: Any) -> Experiment:
     setting = Setting.of(name, **given)
     rows = load(setting)
     model = fitted(name, rows.split, setting.train_seed, setting.device, **{**rows.recipe, **setting.recipe})
-    pairs = pair(setting, rows, model)
-    return Experiment(rows.dataset, rows.trained_on, rows.split, rows.x_test, rows.y_test, model, setting.policy, pairs)
+    return Experiment(**vars(rows), model=model, policy=setting.policy, pairs=pair(setting, rows, model))
 
 
 def load(setting: Setting) -> Rows:
@@ -167,7 +162,7 @@ def load(setting: Setting) -> Rows:
     x, y = split.x_test, split.y_test
     if training is not dataset:
         x, y = split.transform(dataset.features), dataset.target.to_numpy(np.float32)
-    return Rows(dataset, split, training.source, x[:inspected], y[:inspected], recipe)
+    return Rows(dataset, training.source, split, x[:inspected], y[:inspected], recipe=recipe)
 
 
 def pair(setting: Setting, rows: Rows, model: networks.MLP) -> policies.Pairs:
@@ -180,7 +175,8 @@ def fitted(name: str, split: Split, seed: int, device: str = "auto", **recipe: A
     """Return the network fitted to the training rows, from the cache if this very training was done before."""
     choice = networks.choose(name, **recipe)
     config = networks.training_config(split.x_train, split.y_train, *choice, seed, device)
-    config["code"] = short_hash(Path(mlp.__file__).read_bytes())  # another way to train is another network
+    code = Path(networks.training.__file__).read_bytes()  # another way to train is another network
+    config["code"] = short_hash(code)
     path = data.files.cache() / "models" / f"{name}_{networks.fingerprint(config)}.safetensors"
     if path.is_file():
         try:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
+from sklearn.neighbors import NearestNeighbors
 
 from insdel import policies
-from insdel.attribution import explain, seeded
+from insdel.attribution import explain, resolve
+from insdel.comparison import Chunk, Plan
 from insdel.curves import MODES, abc, curve, order
 from insdel.evaluate import Pairs
 from insdel.identity import identity
-from insdel.lattice import Lattice, lattices
+from insdel.lattice import lattices
 from insdel.stats import PairIds, mean, ratio
 from insdel.store import Store
 from insdel_paper.data.cern import NAMES
@@ -26,25 +28,18 @@ from insdel_paper.studies.experiments import EVENTS, HOUSES, POLICIES, Experimen
 
 METHODS = ("kernel_shap", "integrated_gradients", "random", "best")
 LEVEL = 0.99  # share of rows held out that count as on the manifold
-BATCH = 512  # points whose distances to all rows are in memory at a time
 SMALL = {"value": np.float32, "step": np.int8, "feature": np.int8}
 
 
-def nearest(points: np.ndarray, rows: np.ndarray, but: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def nearest(points: np.ndarray, rows: np.ndarray, place: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Number of the row nearest to each point, and its Euclidean distance; (m, n), (rows, n) → (m,) each.
 
-    but : (m,) number of a row that does not count, for each point
+    place : 1 for the row that is second nearest: of a row itself, its nearest neighbour
     """
-    data, all_points = (torch.from_numpy(np.ascontiguousarray(part, dtype=rows.dtype)) for part in (rows, points))
-    half, result = data.square().sum(dim=1) / 2, []
-    for part in torch.arange(len(all_points)).split(BATCH):
-        # who is nearest follows from a matrix product, which rounds; how near is then computed without it
-        score = half - all_points[part] @ data.T
-        if but is not None:
-            score[torch.arange(len(part)), torch.from_numpy(but)[part]] = torch.inf
-        result.append(score.argmin(dim=1))
-    row = torch.cat(result)
-    return row.numpy(), np.asarray((all_points.double() - data[row]).norm(dim=1))
+    search = NearestNeighbors(n_neighbors=place + 1, algorithm="brute").fit(rows)
+    row = search.kneighbors(points, return_distance=False)[:, place]
+    # who is nearest follows from a matrix product, which rounds; how near is computed without it
+    return row, np.linalg.norm(np.asarray(points, dtype=float) - rows[row], axis=1)
 
 
 def momentum_gap(features: np.ndarray) -> np.ndarray:
@@ -87,21 +82,19 @@ class Ruler:
         rows = np.unique(split.x_train, axis=0)
         if experiment.dataset.name == "cern":
             return cls(rows, lambda points: momentum_gap(points * split.scale + split.mean))
-        binary = [split.names.index(name) for name in split.binary]
+        binary = experiment.binary
         return cls(rows, lambda points: amenities_apart(points[:, binary], rows[:, binary]))
 
     def measure(self, points: np.ndarray) -> pd.DataFrame:
         """Measure (m, n) points.
 
-        Returns
-        -------
-        DataFrame, m rows: distance to the nearest row of the data; relative, the same in units of that row's own
-        distance to its nearest neighbour; violation
+        Returns a DataFrame, m rows: distance to the nearest row of the data; relative, the same in units of that row's
+        own distance to its nearest neighbour; violation
         """
         different, place = np.unique(points, axis=0, return_inverse=True)
         row, distance = nearest(different, self.rows)
         known, again = np.unique(row, return_inverse=True)
-        spacing = nearest(self.rows[known], self.rows, known)[1]
+        spacing = nearest(self.rows[known], self.rows, 1)[1]
         columns = {"distance": distance, "relative": distance / spacing[again], "violation": self.violation(different)}
         return pd.DataFrame(columns).iloc[place.ravel()].reset_index(drop=True).astype(np.float32)
 
@@ -132,31 +125,30 @@ def walks(
 ) -> pd.DataFrame:
     """Walk from x to x′ in the order of every method, and measure every point on the way.
 
-    Parameters
-    ----------
     methods : names in `insdel.METHODS`, and "best": the best of all orders
     seed : of random orders
     chunk : pairs that are worked on together; also what a checkpoint holds
     checkpoint : folder for finished chunks; a run that was killed continues from there
 
-    Returns
-    -------
-    A row per pair, method, mode and step (0, …, n): feature (changed at this step, −1 at step 0), value f, and
+    Returns a row per pair, method, mode and step (0, …, n): feature (changed at this step, −1 at step 0), value f, and
     the columns of `Ruler.measure`
     """
     x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
-    store = Store(checkpoint, lambda: _identity(experiment, methods, seed, chunk))
+    store = _store(experiment, checkpoint, methods=methods, seed=seed, chunk=chunk)
+    options = {name: resolve(given, x, x.shape[1]) for name, given in experiment.options.items() if name in methods}
+    plan = Plan({name: name for name in methods}, options=options, seed=seed)
 
     def walk(part: slice) -> pd.DataFrame:
         shared = list(lattices(experiment.model, x[part], reference[part], progress=False))
+        pairs, numbers = Pairs.of(x[part], reference[part]), np.arange(part.start, part.stop)
+        chosen = Chunk(experiment.model, pairs, numbers, plan)
         pair, step = (axis.ravel() for axis in np.indices((len(shared), x.shape[1] + 1)))
         tables = []
         for method in methods:
-            for mode, orders in _orders(experiment, method, shared, part, seed).items():
-                curves = zip(shared, orders, strict=True)
-                values = np.stack([np.asarray(lattice.curve(row)) for lattice, row in curves]).ravel()
+            for mode, orders in zip(MODES, chosen.orders(method, shared), strict=True):
+                curves = [np.asarray(lattice.curve(row)) for lattice, row in zip(shared, orders, strict=True)]
                 feature = np.pad(orders, ((0, 0), (1, 0)), constant_values=-1).ravel()
-                columns = {"pair": pair + part.start, "step": step, "feature": feature, "value": values}
+                columns = {"pair": pair + part.start, "step": step, "feature": feature, "value": np.concatenate(curves)}
                 points = hybrids(x[part], reference[part], orders).reshape(-1, x.shape[1])
                 tables.append(pd.DataFrame(columns).join(ruler.measure(points)).assign(method=method, mode=mode))
         return pd.concat(tables, ignore_index=True).astype(SMALL)
@@ -164,27 +156,11 @@ def walks(
     return pd.concat(store.chunks(len(x), chunk, walk, progress=progress), ignore_index=True)
 
 
-def _identity(experiment: Experiment, methods: Sequence[str], seed: int, chunk: int) -> dict[str, Any]:
-    """What decides the table, as hashes and plain values."""
-    pairs, rows = experiment.pairs, experiment.split.x_train
-    facts = {"rows": rows, "options": experiment.options, "methods": methods, "seed": seed, "chunk": chunk}
-    return identity(experiment.model, Pairs.of(pairs.x, pairs.reference), **facts, code=[__file__])
-
-
-def _orders(
-    experiment: Experiment, method: str, shared: list[Lattice], part: slice, seed: int
-) -> dict[str, np.ndarray]:
-    """Mode → (pairs, n) orders of a method for a part of the pairs."""
-    if method == "best":
-        return {mode: np.stack([np.asarray(lat.best_order(mode)) for lat in shared]) for mode in MODES}
-    if method == "kernel_shap":
-        result = np.stack([np.asarray(lattice.shapley()) for lattice in shared])
-    else:
-        x, reference = experiment.pairs.x[part], experiment.pairs.reference[part]
-        numbers = range(part.start, part.start + len(x))
-        options = seeded(method, experiment.options.get(method, {}), seed, numbers)
-        result = np.asarray(explain(method, experiment.model, x, reference, **options))
-    return {mode: np.asarray(order(result, mode)) for mode in MODES}
+def _store(experiment: Experiment, folder: str | Path | None, **facts: Any) -> Store:
+    """Finished parts of a table that the experiment's pairs and these facts decide."""
+    pairs, known = experiment.pairs, {"rows": experiment.split.x_train, "options": experiment.options, **facts}
+    ends = Pairs.of(pairs.x, pairs.reference)
+    return Store(folder, lambda: identity(experiment.model, ends, **known, code=[__file__]))
 
 
 def with_masses(steps: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
@@ -192,34 +168,23 @@ def with_masses(steps: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
 
     steps : from `walks` of this experiment
 
-    Returns
-    -------
-    The same rows with the columns "M from E and p" and "M from pt, η, φ"
+    Returns the same rows with the columns "M from E and p" and "M from pt, η, φ"
     """
-    x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
-    parts = []
-    for (pair, _, _), walk in steps.groupby(["pair", "method", "mode"], sort=False, observed=True):
-        orders = walk["feature"].to_numpy()[None, 1:]
-        points = hybrids(x[[pair]], reference[[pair]], orders)[0] * experiment.split.scale + experiment.split.mean
-        track = dict(zip(NAMES, points.T, strict=True))
-        masses = {"M from E and p": mass_of_momenta(track), "M from pt, η, φ": invariant_mass(track)}
-        parts.append(walk.assign(**masses))
-    return pd.concat(parts, ignore_index=True)
+    n = experiment.x_test.shape[1]
+    pair, orders = (steps[name].to_numpy().reshape(-1, n + 1) for name in ("pair", "feature"))
+    x, reference = (np.asarray(part)[pair[:, 0]] for part in (experiment.pairs.x, experiment.pairs.reference))
+    points = hybrids(x, reference, orders[:, 1:]).reshape(-1, n) * experiment.split.scale + experiment.split.mean
+    track = dict(zip(NAMES, points.T, strict=True))
+    return steps.assign(**{"M from E and p": mass_of_momenta(track), "M from pt, η, φ": invariant_mass(track)})
 
 
-def judged(
-    steps: pd.DataFrame, real: pd.DataFrame, column: str = "relative", level: float = LEVEL
-) -> pd.DataFrame:
+def judged(steps: pd.DataFrame, real: pd.DataFrame, column: str = "relative", level: float = LEVEL) -> pd.DataFrame:
     """The points between the ends, each with what it adds to its walk's ABC / n, and whether it is off.
 
-    Parameters
-    ----------
     steps : from `walks`; with a column policy where there are several
     real, column, level : as for `limit`: a point beyond it is off
 
-    Returns
-    -------
-    The same rows less both ends (which add nothing), with the columns excess (they add up to ABC / n) and off
+    Returns the same rows less both ends (which add nothing), with the columns excess (they add up to ABC / n) and off
     """
     n = int(steps["step"].max())
     walk = steps.groupby([*_keys(steps), "pair"], sort=False, observed=True)["value"]
@@ -245,31 +210,25 @@ def _ends(pairs: pd.DataFrame | None, policy: Any, numbers: Any) -> PairIds:
 def off_manifold_share(inner: pd.DataFrame, pairs: pd.DataFrame | None = None) -> pd.DataFrame:
     """How much of each method's walks, and of its ABC, is off the manifold.
 
-    Parameters
-    ----------
     inner : from `judged`
     pairs : who is paired with whom: pair, row, reference_row, and policy where there are several; without it
         standard errors are naive
 
-    Returns
-    -------
-    DataFrame by (policy,) method and mode: off and off_se (share of the points), abc and abc_se (ABC / n), abc_off
-    (the part of it that points off the manifold add), share and share_se (abc_off / abc), even (what the share would
-    be if all points of a walk added the same), far (share of the walks that are off somewhere), relative and
+    Returns a DataFrame by (policy,) method and mode: off and off_se (share of the points), abc and abc_se (ABC / n),
+    abc_off (the part of it that points off the manifold add), share and share_se (abc_off / abc), even (what the share
+    would be if all points of a walk added the same), far (share of the walks that are off somewhere), relative and
     violation (medians)
     """
     rows = {}
     for key, part in inner.groupby(_keys(inner), sort=False, observed=True):
-        walked = part.groupby("pair")
+        walked, outside = part.groupby("pair"), part["excess"].where(part["off"], 0.0).groupby(part["pair"]).sum()
         off, area = walked["off"].mean(), walked["excess"].sum()
-        outside = part["excess"].where(part["off"], 0.0).groupby(part["pair"]).sum()
         ends = _ends(pairs, key[0], off.index)
-        (points, points_se), (abc_mean, abc_se), (share, error) = (
-            mean(off, ends), mean(area, ends), ratio(outside, area, ends)
-        )  # fmt: skip
+        (points, points_se), (abc_mean, abc_se) = mean(off, ends), mean(area, ends)
+        share, share_se = ratio(outside, area, ends)
         rows[key] = {
             "off": points, "off_se": points_se, "abc": abc_mean, "abc_se": abc_se,
-            "abc_off": outside.mean(), "share": share, "share_se": error,
+            "abc_off": outside.mean(), "share": share, "share_se": share_se,
             "even": (off * area).sum() / area.sum(), "far": (off > 0).mean(),
             "relative": part["relative"].median(), "violation": part["violation"].median(),
         }  # fmt: skip
@@ -279,14 +238,10 @@ def off_manifold_share(inner: pd.DataFrame, pairs: pd.DataFrame | None = None) -
 def ranking(inner: pd.DataFrame, a: str, b: str, pairs: pd.DataFrame | None = None) -> pd.DataFrame:
     """Mean difference a − b in ABC / n, with all points, and with those on the manifold alone.
 
-    Parameters
-    ----------
     inner : from `judged`
     pairs : as for `off_manifold_share`
 
-    Returns
-    -------
-    DataFrame by (policy and) mode: all, all_se, on, on_se
+    Returns a DataFrame by (policy and) mode: all, all_se, on, on_se
     """
     rows = {}
     for key, part in inner.groupby([name for name in _keys(inner) if name != "method"], sort=False, observed=True):
@@ -318,42 +273,35 @@ def tail(
 ) -> pd.DataFrame:
     """Pair the inspected points at random, again and again: how extreme does an ABC get?
 
-    Parameters
-    ----------
     pairings : how often all points are paired; pairing 0 is that of the one-to-one policy
     samples : of Kernel SHAP
 
-    Returns
-    -------
-    A row per pairing and pair (one direction: Kernel SHAP gives both the same areas): pairing, row, reference_row,
-    f_x, f_reference, insertion, deletion (ABC / n), and the largest values on the insertion walk: peak (of f),
-    distance, relative, violation
+    Returns a row per pairing and pair (one direction: Kernel SHAP gives both the same areas): pairing, row,
+    reference_row, f_x, f_reference, insertion, deletion (ABC / n), and the largest values on the insertion walk: peak
+    (of f), distance, relative, violation
     """
-    store = Store(checkpoint, lambda: {**_identity(experiment, ["kernel_shap"], samples, 0), "tail": samples})
-    parts = store.chunks(
-        pairings, 1, lambda part: _pairing(experiment, ruler, part.start, samples), unit=" pairings", progress=progress
-    )
-    return pd.concat(parts, ignore_index=True)
 
+    def pairing(part: slice) -> pd.DataFrame:
+        f, number = experiment.model, part.start
+        drawn = policies.one_to_one(experiment.x_test, number)
+        assert drawn.reference_index is not None  # one-to-one references are rows
+        once = drawn.index < drawn.reference_index
+        x, reference = np.asarray(drawn.x)[once], np.asarray(drawn.reference)[once]
+        result = explain("kernel_shap", f, x, reference, samples=samples, seed=number)
+        orders = {mode: np.asarray(order(result, mode)) for mode in MODES}
+        curves = {mode: np.asarray(curve(f, x, reference, orders[mode])) for mode in MODES}
+        points = hybrids(x, reference, orders["insertion"])
+        measured = ruler.measure(points.reshape(-1, x.shape[1]))
+        farthest = measured.groupby(np.repeat(np.arange(len(x)), points.shape[1])).max()
+        return pd.DataFrame({
+            "pairing": number, "row": drawn.index[once], "reference_row": drawn.reference_index[once],
+            "f_x": curves["insertion"][:, 0], "f_reference": curves["insertion"][:, -1],
+            **{mode: np.asarray(abc(walk, mode, per_feature=True)) for mode, walk in curves.items()},
+            "peak": curves["insertion"].max(axis=1),
+        }).join(farthest)  # fmt: skip
 
-def _pairing(experiment: Experiment, ruler: Ruler, pairing: int, samples: int) -> pd.DataFrame:
-    """Areas of one pairing, a row per pair."""
-    f, drawn = experiment.model, policies.one_to_one(experiment.x_test, pairing)
-    assert drawn.reference_index is not None  # one-to-one references are rows
-    once = drawn.index < drawn.reference_index
-    x, reference = np.asarray(drawn.x)[once], np.asarray(drawn.reference)[once]
-    result = explain("kernel_shap", f, x, reference, samples=samples, seed=pairing)
-    orders = {mode: np.asarray(order(result, mode)) for mode in MODES}
-    curves = {mode: np.asarray(curve(f, x, reference, orders[mode])) for mode in MODES}
-    points = hybrids(x, reference, orders["insertion"])
-    measured = ruler.measure(points.reshape(-1, x.shape[1]))
-    farthest = measured.groupby(np.repeat(np.arange(len(x)), points.shape[1])).max()
-    return pd.DataFrame({
-        "pairing": pairing, "row": drawn.index[once], "reference_row": drawn.reference_index[once],
-        "f_x": curves["insertion"][:, 0], "f_reference": curves["insertion"][:, -1],
-        **{mode: np.asarray(abc(walk, mode, per_feature=True)) for mode, walk in curves.items()},
-        "peak": curves["insertion"].max(axis=1),
-    }).join(farthest)  # fmt: skip
+    store = _store(experiment, checkpoint, tail=samples)
+    return pd.concat(store.chunks(pairings, 1, pairing, unit=" pairings", progress=progress), ignore_index=True)
 
 
 def chosen_pairs(experiment: Experiment, rows: Sequence[int], references: Sequence[int]) -> Experiment:
@@ -371,28 +319,27 @@ def extremes(found: pd.DataFrame) -> pd.DataFrame:
     return best.assign(what=["of one pairing", "of all pairings"]).reset_index(drop=True)
 
 
-@record("manifold_bangalore", "how far hybrids are from the data, houses", ("walks", "real"), **HOUSES)
-def measure_houses(context: RunContext, *, pairs: int | None, **size: Any) -> Recording:
-    """Walks between houses."""
-    experiment = prepare("bangalore", n_pairs=pairs, **size)
-    ruler = Ruler.of(experiment)
-    steps = walks(experiment, ruler, checkpoint=context.folder / "walks")
-    return _recording({"walks": steps, "real": ruler.measure(experiment.x_test)}, experiment)
-
-
-@record(
-    "manifold_cern", "how far hybrids are from the data, genuine events", ("walks", "real"),
-    source="real", **{**EVENTS, "pairs": 100},
-)  # fmt: skip
-def measure_events(context: RunContext, *, pairs: int, **size: Any) -> Recording:
-    """Walks between events, for every policy."""
-    prepared = {policy: prepare("cern", policy=policy, n_pairs=pairs, **size) for policy in POLICIES}
-    last = prepared[POLICIES[-1]]
+def measure_walks(
+    name: str, policies: Sequence[str], context: RunContext, *, pairs: int | None, **size: Any
+) -> Recording:
+    """Walks between the points of an experiment, under one policy or several."""
+    prepared = {policy: prepare(name, policy=policy, n_pairs=pairs, **size) for policy in policies}
+    last = prepared[policies[-1]]
     ruler = Ruler.of(last)
     parts = [walks(one, ruler, checkpoint=context.folder / policy).assign(policy=policy)
              for policy, one in prepared.items()]  # fmt: skip
     steps = pd.concat(parts, ignore_index=True)
+    steps = steps if len(policies) > 1 else steps.drop(columns="policy")
     return _recording({"walks": steps, "real": ruler.measure(last.x_test)}, last)
+
+
+record("manifold_bangalore", "how far hybrids are from the data, houses", ("walks", "real"), **HOUSES)(
+    partial(measure_walks, "bangalore", ("counterfactual",))
+)
+record(
+    "manifold_cern", "how far hybrids are from the data, genuine events", ("walks", "real"),
+    source="real", **{**EVENTS, "pairs": 100},
+)(partial(measure_walks, "cern", POLICIES))  # fmt: skip
 
 
 @record(

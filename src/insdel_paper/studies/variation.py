@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from insdel.curves import MODES
 from insdel.errors import UserError
 from insdel.stats import summary
 from insdel_paper.studies.experiments import POLICIES, Experiment, prepare
-from insdel_paper.studies.outcome import SAMPLES, ends_table
+from insdel_paper.studies.outcome import SAMPLES
 
 SPLITS, TRAININGS = 6, 4  # of houses
 EVENT_TRAININGS = 5
@@ -26,7 +25,7 @@ DIFFERENCE = "kernel_shap − integrated_gradients"
 
 
 @dataclass(frozen=True)
-class Run:
+class Replicate:
     """One split and one training of an experiment; each run draws random orders and samples of its own.
 
     duplicates : houses: duplicate rows "kept" or "dropped"
@@ -56,68 +55,49 @@ class Run:
             return prepare("cern", policy=self.policy, pair_seed=self.split, **seeds)
         return prepare("bangalore", drop_duplicates=self.duplicates == "dropped", **seeds)
 
-    def table(
-        self, experiment: Experiment, checkpoint: Path | None = None, scheduler: Any = None, samples: int = SAMPLES
-    ) -> pd.DataFrame:
+    def table(self, experiment: Experiment, samples: int = SAMPLES, **storage: Any) -> pd.DataFrame:
         """The rows of `compare` for this run, with its key in front; Kernel SHAP from `samples` where 2ᵈ is more."""
-        x, reference = experiment.pairs.x, experiment.pairs.reference
         options = {**experiment.options, "kernel_shap": {"samples": samples}}
-        choice: dict[str, Any] = {"options": options, "checkpoint": checkpoint, "scheduler": scheduler}
-        seed = SEEDS * self.split + self.training
-        return self._named(compare(experiment.model, x, reference, METHODS, score=False, seed=seed, **choice).table)
+        x, reference, seed = experiment.pairs.x, experiment.pairs.reference, SEEDS * self.split + self.training
+        choice = {"options": options, "seed": seed, "score": False, **storage}
+        return self._named(compare(experiment.model, x, reference, METHODS, **choice).table)
 
     def ends(self, experiment: Experiment) -> pd.DataFrame:
         """Who is paired with whom in this run: its key, pair, row, reference_row."""
-        return self._named(ends_table(experiment.pairs))
-
-    def facts(self, experiment: Experiment, samples: int = SAMPLES) -> dict[str, Any]:
-        """How well the network of this run predicts, in how many features its pairs differ, and what they cost."""
-        differing = experiment.pairs.differing
-        evaluations = int(np.minimum(2.0**differing, samples).sum())
-        return {**self.key, "r2": experiment.r2, "differing": float(differing.mean()), "evaluations": evaluations}
+        return self._named(experiment.ends)
 
     def _named(self, table: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame({**self.key, **table}, index=table.index)
 
 
-def runs(splits: int = SPLITS, trainings: int = TRAININGS) -> list[Run]:
+def runs(splits: int = SPLITS, trainings: int = TRAININGS) -> list[Replicate]:
     """Every training of every split, and half of the trainings again without duplicate rows."""
-    remaining = [Run(split, training) for split in range(splits) for training in range(trainings)]
-    half = max(1, trainings // 2)
-    return remaining + [Run(split, training, "dropped") for split in range(splits) for training in range(half)]
+    kept = [Replicate(split, training) for split in range(splits) for training in range(trainings)]
+    return kept + [replace(run, duplicates="dropped") for run in kept if run.training < max(1, trainings // 2)]
 
 
-def event_runs(policies: Sequence[str] = POLICIES, trainings: int = EVENT_TRAININGS) -> list[Run]:
+def event_runs(policies: Sequence[str] = POLICIES, trainings: int = EVENT_TRAININGS) -> list[Replicate]:
     """Trainings of the events' network from other seeds on the same split, each under every policy."""
-    return [Run(0, seed, policy=policy) for seed in range(trainings) for policy in policies]
+    return [Replicate(0, seed, policy=policy) for seed in range(trainings) for policy in policies]
 
 
-def run_means(
-    table: pd.DataFrame, pairs: pd.DataFrame | None = None, value: str = "abc_per_feature"
-) -> pd.DataFrame:
+def run_means(table: pd.DataFrame, pairs: pd.DataFrame | None = None, value: str = "abc_per_feature") -> pd.DataFrame:
     """Mean and standard error of every method, and of Kernel SHAP − IG, in every run and mode.
 
-    Parameters
-    ----------
     table : rows of `compare` with the columns duplicates, split, training in front
     pairs : who is paired with whom in every run: duplicates, split, training, pair, row, reference_row; without it
         standard errors are naive
 
-    Returns
-    -------
-    DataFrame: duplicates, split, training, mode, method, mean, se; modes and methods as the paper lists them
+    Returns a DataFrame: duplicates, split, training, mode, method, mean, se; modes and methods as the paper lists them
     """
     known = {} if pairs is None else dict(list(pairs.groupby(RUN)))
-    parts = [
-        summary(rows, known.get(run), [("kernel_shap", "integrated_gradients")], value=value, bootstrap=0).assign(
-            **dict(zip(RUN, run, strict=True))
-        )
+    parts = {
+        run: summary(rows, known.get(run), [("kernel_shap", "integrated_gradients")], value=value, bootstrap=0)
         for run, rows in table.astype({"method": str, "mode": str}).groupby(RUN, sort=False)
-    ]
-    result = pd.concat(parts, ignore_index=True)[[*RUN, "mode", "method", "mean", "se"]]
+    }
+    result = pd.concat(parts, names=RUN).reset_index(RUN)[[*RUN, "mode", "method", "mean", "se"]]
     places = {name: place for place, name in enumerate([*MODES, *METHODS, DIFFERENCE])}
-    order = result[["mode", "method"]].replace(places).infer_objects().sort_values(["mode", "method"], kind="stable")
-    return result.loc[order.index].reset_index(drop=True)
+    return result.sort_values(["mode", "method"], key=lambda names: names.map(places), kind="stable", ignore_index=True)
 
 
 def components(means: pd.DataFrame) -> pd.DataFrame:
@@ -130,20 +110,18 @@ def components(means: pd.DataFrame) -> pd.DataFrame:
 
     means : from `run_means`, one value of duplicates
 
-    Returns
-    -------
-    DataFrame: mode, method, mean, within, training, split, total, ratio (total / within), runs
+    Returns a DataFrame: mode, method, mean, within, training, split, total, ratio (total / within), runs
     """
     rows = []
     for (mode, method), part in means.groupby(["mode", "method"], sort=False):
         grid = part.pivot_table(index="split", columns="training", values="mean").to_numpy()
-        rows.append({"mode": mode, "method": method, **_nested(grid), "within": float((part["se"] ** 2).mean() ** 0.5)})
+        rows.append({"mode": mode, "method": method, **nested(grid), "within": float((part["se"] ** 2).mean() ** 0.5)})
     table = pd.DataFrame(rows)
     table["ratio"] = table["total"] / table["within"]
     return table[["mode", "method", "mean", "within", "training", "split", "total", "ratio", "runs"]]
 
 
-def _nested(grid: np.ndarray) -> dict[str, float]:
+def nested(grid: np.ndarray) -> dict[str, float]:
     """Mean and standard deviations of a balanced (splits, trainings) grid with trainings nested in splits."""
     if min(grid.shape) < 2 or np.isnan(grid).any():
         raise UserError(

@@ -55,6 +55,11 @@ def orders(n: int) -> list[tuple[int, ...]]:
     return list(permutations(range(1, n + 1)))
 
 
+def complement(n: int, u: Subset) -> Subset:
+    """The members of 1:n that are not in u; all of them for the empty set."""
+    return frozenset(range(1, n + 1)) - u
+
+
 def ceiling(u: Subset) -> int:
     """⌈u⌉, the largest member; 0 for the empty set  [section 3.1]."""
     return max(u, default=0)
@@ -72,13 +77,12 @@ def positions(order: Order, u: Subset) -> Subset:
 
 def symbols(letter: str, n: int) -> dict[Subset, sp.Symbol]:
     """One real symbol per subset of 1:n."""
-    names = {u: ",".join(map(str, sorted(u))) or "∅" for u in subsets(n)}
-    return {u: sp.Symbol(f"{letter}_{{{name}}}", real=True) for u, name in names.items()}
+    return {u: sp.Symbol(f"{letter}_{{{','.join(map(str, sorted(u))) or '∅'}}}", real=True) for u in subsets(n)}
 
 
-def hybrids(n: int) -> dict[Subset, sp.Symbol]:
-    """The most general game: 2ⁿ independent symbols f_u = f(x′_u : x_{−u})."""
-    return symbols("f", checked(n, 8))
+def hybrids(n: int, most: int = 8) -> dict[Subset, sp.Symbol]:
+    """The most general game: 2ⁿ independent symbols f_u = f(x′_u : x_{−u}); n is at most `most`."""
+    return symbols("f", checked(n, most))
 
 
 def size(game: Game) -> int:
@@ -114,7 +118,7 @@ def auc(game: Game, order: Order) -> Any:
 def aul(game: Game) -> Any:
     """The same sum for the straight line from f(x) to f(x′)  [eq. 2]."""
     n = size(game)
-    return sp.expand(sp.Rational(n + 1, 2) * (game[frozenset()] + game[frozenset(range(1, n + 1))]))
+    return sp.expand(sp.Rational(n + 1, 2) * (game[frozenset()] + game[complement(n, frozenset())]))
 
 
 def abc(game: Game, order: Order) -> Any:
@@ -137,7 +141,7 @@ def shapley(game: Game) -> dict[int, Any]:
     n = size(game)
     values = {}
     for j in range(1, n + 1):
-        rest = subsets(set(range(1, n + 1)) - {j})
+        rest = subsets(complement(n, frozenset({j})))
         gains = (factorial(len(u)) * factorial(n - len(u) - 1) * (game[u | {j}] - game[u]) for u in rest)
         values[j] = sp.expand(sp.Add(*gains) / factorial(n))
     return values

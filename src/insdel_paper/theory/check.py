@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial, wraps
@@ -11,7 +12,10 @@ from typing import Any, ParamSpec
 import sympy as sp
 
 P = ParamSpec("P")
+Result = tuple[bool, Mapping[str, Any]]  # verdict, and the expressions that it rests on by label
+
 LONGEST = 700  # characters; a longer formula fills a page and tells the reader nothing
+SUBSCRIPT = re.compile(r"(?<=\b\w)_(\w)|(?<=IG)_(\w)")  # of a label such as φ_1
 UNBROKEN = 40  # characters of a sum that may stand in one piece; a browser breaks no line inside a formula
 
 
@@ -22,21 +26,18 @@ def readable(text: str, expression: Any) -> str:
     return f"({len(expression.args if isinstance(expression, sp.Basic) else expression)} terms, not shown)"
 
 
-def summands(expression: Any) -> str:
-    """LaTeX of a sum, each summand a formula of its own with its sign in front."""
-    first, *others = (sp.latex(term) for term in expression.as_ordered_terms())
-    signed = (term if term.startswith("-") else f"+ {term}" for term in others)
-    return " ".join([f"${first}$", *(f"${{}} {term}$" for term in signed)])
-
-
 def latex(expression: Any) -> str:
     """LaTeX between dollar signs; a list or a long sum piece by piece, so that lines can break."""
-    if isinstance(expression, list | tuple):
-        return readable(", ".join(f"${sp.latex(part)}$" for part in expression), expression)
     text = sp.latex(expression)
-    if isinstance(expression, sp.Add) and len(text) > UNBROKEN:
-        return readable(summands(expression), expression)
-    return readable(f"${text}$", expression)
+    if isinstance(expression, list | tuple):
+        pieces = ", ".join(f"${sp.latex(part)}$" for part in expression)
+    elif isinstance(expression, sp.Add) and len(text) > UNBROKEN:
+        first, *others = (sp.latex(term) for term in expression.as_ordered_terms())
+        signed = (term if term.startswith("-") else f"+ {term}" for term in others)
+        pieces = " ".join([f"${first}$", *(f"${{}} {term}$" for term in signed)])
+    else:
+        pieces = f"${text}$"
+    return readable(pieces, expression)
 
 
 def unfolding(code: str) -> str:
@@ -45,6 +46,12 @@ def unfolding(code: str) -> str:
         return ""
     head = '<details class="check-code"><summary>The code of this check</summary>'
     return f"\n\n{head}\n\n```python\n{code.rstrip()}\n```\n\n</details>"
+
+
+def source(function: Callable[..., Any]) -> str:
+    """The code of a function from its `def` on, without decorators, under the name of its module."""
+    text = inspect.getsource(function)
+    return f"# {function.__module__}\n{text[text.index('def ') :]}"
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,6 @@ class Check:
     code: str = field(default="", compare=False, repr=False)
 
     def __bool__(self) -> bool:
-        """Return the verdict."""
         return self.holds
 
     @property
@@ -78,34 +84,28 @@ class Check:
         return "✓ holds" if self.holds else "✗ does not hold"
 
     def __str__(self) -> str:
-        """Plain text: verdict, statement, expressions."""
         head = f"{self.verdict}: {self.name} ({self.where}). {self.statement}"
         return "\n".join([head, *(f"    {k}: {readable(str(v), v)}" for k, v in self.details.items())])
 
     def markdown(self) -> str:
         """Verdict, statement and expressions, without the code."""
         head = f"**{self.verdict}** · {self.statement} *({self.where})*"
-        lines = [f"- {label}: {latex(value)}" for label, value in self.details.items()]
+        labels = (SUBSCRIPT.sub(r"<sub>\1</sub>", label) for label in self.details)
+        lines = [f"- {label}: {latex(value)}" for label, value in zip(labels, self.details.values(), strict=True)]
         return "\n".join([head, "", *lines]) if lines else head
 
     def _repr_markdown_(self) -> str:
         return self.markdown() + unfolding(self.code)
 
 
-def source(function: Callable[..., Any]) -> str:
-    """The code of a function from its `def` on, without decorators, under the name of its module."""
-    text = inspect.getsource(function)
-    return f"# {function.__module__}\n{text[text.index('def ') :]}"
-
-
-Result = tuple[str, bool, Mapping[str, Any]]  # statement in Markdown with LaTeX, verdict, expressions by label
-
 FUNCTIONS: dict[str, Callable[..., Check]] = {}  # each check by name
 CHECKS: dict[str, Callable[[], Check]] = {}  # each check at its default size; those with cases once per case
 
 
 def statement(where: str, cases: Iterable[Any] = ()) -> Callable[[Callable[P, Result]], Callable[P, Check]]:
-    """Register the function below as the check of a statement, found at `where` in the paper.
+    """Register the function below as the check of the statement in its docstring, found at `where` in the paper.
+
+    The docstring is Markdown with LaTeX, in which %(n)s stands for the function's argument n.
 
     Parameters
     ----------
@@ -113,11 +113,13 @@ def statement(where: str, cases: Iterable[Any] = ()) -> Callable[[Callable[P, Re
     """
 
     def register(function: Callable[P, Result]) -> Callable[P, Check]:
-        name = function.__name__
+        name, words = function.__name__, " ".join(str(function.__doc__).split())
 
         @wraps(function)
         def check(*args: P.args, **options: P.kwargs) -> Check:
-            return Check(name, where, *function(*args, **options), code=source(function))
+            bound = inspect.signature(function).bind(*args, **options)
+            bound.apply_defaults()
+            return Check(name, where, words % bound.arguments, *function(*args, **options), code=source(function))
 
         if name in FUNCTIONS:
             raise ValueError(f"a check has a name of its own; found two called {name!r}. Rename one.")
@@ -131,7 +133,7 @@ def statement(where: str, cases: Iterable[Any] = ()) -> Callable[[Callable[P, Re
 
 @dataclass(frozen=True)
 class Erratum:
-    """A slip: the printed version and the corrected one, each as a check.
+    """A slip: the printed version and the corrected one, each as a check; true if one is false and the other true.
 
     Attributes
     ----------
@@ -152,7 +154,6 @@ class Erratum:
     code: str = field(default="", compare=False, repr=False)
 
     def __bool__(self) -> bool:
-        """Return whether the printed version is false and the corrected one true."""
         return self.corrected.holds and not self.printed.holds
 
     @property
@@ -173,7 +174,6 @@ class Erratum:
         yield from (("remark", remark) for remark in self.remarks)
 
     def __str__(self) -> str:
-        """Plain text: verdict and every version."""
         head = f"erratum {self.number} ({self.where}): {self.verdict}"
         return "\n".join([head, *(f"  [{label}] {check}" for label, check in self.versions())])
 

@@ -23,8 +23,7 @@ def step(start: Any, end: Any) -> Any:
 
 def ends(n: int) -> tuple[list[Any], list[Any]]:
     """x and x′ as real symbols."""
-    x = [sp.Symbol(f"x_{{{j}}}", real=True) for j in range(1, n + 1)]
-    reference = [sp.Symbol(f"x'_{{{j}}}", real=True) for j in range(1, n + 1)]
+    x, reference = ([sp.Symbol(f"{name}_{{{j}}}", real=True) for j in range(1, n + 1)] for name in ("x", "x'"))
     return x, reference
 
 
@@ -44,34 +43,22 @@ def integrated_gradients(
     return [sp.expand(factor(a, b) * mean) for a, b, mean in zip(x, reference, means, strict=True)]
 
 
-def polynomial(n: int, degree: int) -> Callable[..., Any]:
-    """The general polynomial up to this degree in each variable, a symbol per coefficient."""
-    powers = list(product(range(degree + 1), repeat=n))
-    coefficients = [sp.Symbol("c_" + "".join(map(str, power)), real=True) for power in powers]
-
-    def evaluate(*z: Any) -> Any:
-        monomials = [sp.Mul(*(v**e for v, e in zip(z, power, strict=True))) for power in powers]
-        return sp.Add(*(c * m for c, m in zip(coefficients, monomials, strict=True)))
-
-    return evaluate
-
-
 @statement("section 4")
 def ig_completeness(n: int = 3, factor: Factor = step) -> Result:
-    """The attributions add up to f(x′) − f(x): the integrand is d/dt f along the path  [section 4]."""
+    r"""$\sum_j (x'_j-x_j)\int_0^1\partial_jf(x+t(x'-x))\,dt$ ${} = f(x')-f(x)$: by the chain rule for any
+    differentiable $f$ of %(n)s features, and integrated for every polynomial quadratic in each of two"""
     x, reference = ends(checked(n, 5, least=2))
     along = sp.Function("f")(*line(x, reference))
     factors = [factor(a, b) for a, b in zip(x, reference, strict=True)]
-    integrand = sp.Add(*(c * along.fdiff(j) for j, c in enumerate(factors, start=1)))
-    f = polynomial(2, 2)
+    integrand = sp.Add(*(c * along.fdiff(j) for j, c in enumerate(factors, start=1)))  # d/dt f along the path
+
+    def f(a: Any, b: Any) -> Any:
+        return sp.Add(*(sp.Symbol(f"c_{j}{k}", real=True) * a**j * b**k for j, k in product(range(3), repeat=2)))
+
     total = sp.Add(*integrated_gradients(f, x[:2], reference[:2], factor))
     missing = sp.expand(f(*reference[:2]) - f(*x[:2]) - total)
-    return (
-        r"$\sum_j (x'_j-x_j)\int_0^1\partial_jf(x+t(x'-x))\,dt$ ${} = f(x')-f(x)$: by the chain rule for any "
-        rf"differentiable $f$ of {n} features, and integrated for every polynomial quadratic in each of two",
-        zero(along.diff(T) - integrand) and bool(missing == 0),
-        {"factors of the partial derivatives": factors, "missing for polynomials": missing},
-    )
+    details = {"factors of the partial derivatives": factors, "missing for polynomials": missing}
+    return zero(along.diff(T) - integrand) and bool(missing == 0), details
 
 
 def scaled_step(beta: Any, start: Any, end: Any) -> Any:
@@ -81,7 +68,8 @@ def scaled_step(beta: Any, start: Any, end: Any) -> Any:
 
 @statement("appendix B.2")
 def ig_order(n: int = 3, coefficient: Callable[[Any, Any, Any], Any] = scaled_step) -> Result:
-    """For h(β_0 + xᵀβ), IG_j = γ_j · (one integral of h′), γ_j = (x′_j − x_j)β_j  [appendix B.2]."""
+    r"""For $f = h(\beta_0+x^\top\beta)$: $\mathrm{IG}_j = \gamma_j\int_0^1h'(a(t))\,dt$ with $\gamma_j =
+    (x'_j-x_j)\beta_j$, so with $h'>0$ the order of IG is that of $\gamma$; $n = %(n)s$"""
     x, reference = ends(checked(n, 5))
     beta = [sp.Symbol(f"β_{j}", real=True) for j in range(n + 1)]
     places = [sp.Dummy() for _ in x]
@@ -91,12 +79,8 @@ def ig_order(n: int = 3, coefficient: Callable[[Any, Any, Any], Any] = scaled_st
     partials = [sp.diff(f, z).subs(path, simultaneous=True) for z in places]
     claims = [coefficient(*terms) for terms in zip(beta[1:], x, reference, strict=True)]
     terms = zip(x, reference, partials, claims, strict=True)
-    return (
-        r"For $f = h(\beta_0+x^\top\beta)$: $\mathrm{IG}_j = \gamma_j\int_0^1h'(a(t))\,dt$ with "
-        rf"$\gamma_j = (x'_j-x_j)\beta_j$, so with $h'>0$ the order of IG is that of $\gamma$; $n = {n}$",
-        all(zero((b - a) * partial - claim * slope) for a, b, partial, claim in terms),
-        {"γ": claims, "a(t)": f.args[0].subs(path, simultaneous=True)},
-    )
+    holds = all(zero((b - a) * partial - claim * slope) for a, b, partial, claim in terms)
+    return holds, {"γ": claims, "a(t)": f.args[0].subs(path, simultaneous=True)}
 
 
 def cubic(w: Any) -> Any:
@@ -106,19 +90,14 @@ def cubic(w: Any) -> Any:
 
 @statement("section 3 and appendix B.2")
 def ig_order_curved(power: int = 2) -> Result:
-    """For h of a curved additive function IG may choose another order than the best (beyond the paper)."""
+    r"""$f = h(\frac9{10}x_1^{%(power)s}+x_2)$, $h(w)=w+w^3$, from $(0,0)$ to $(1,1)$: IG ranks feature 1 first,
+    although Shapley values and the larger AUC put feature 2 first"""
     effects = [sp.Rational(9, 10), sp.Integer(1)]
-    f = lambda a, b: cubic(effects[0] * a**power + effects[1] * b)  # noqa: E731
-    ig = integrated_gradients(f, [0, 0], [1, 1])
+    ig = integrated_gradients(lambda a, b: cubic(effects[0] * a**power + effects[1] * b), [0, 0], [1, 1])
     game = composite(cubic, [sp.Integer(0), *effects])
-    areas = {order: auc(game, order) for order in ((1, 2), (2, 1))}
-    phi = shapley(game)
-    return (
-        rf"$f = h(\frac9{{10}}x_1^{{{power}}}+x_2)$, $h(w)=w+w^3$, from $(0,0)$ to $(1,1)$: IG ranks feature "
-        r"1 first, although Shapley values and the larger AUC put feature 2 first",
-        bool(ig[0] > ig[1] and phi[1] < phi[2] and areas[1, 2] < areas[2, 1]),
-        {"IG": ig, "φ": [phi[1], phi[2]], "AUC((1, 2))": areas[1, 2], "AUC((2, 1))": areas[2, 1]},
-    )
+    phi, first, second = shapley(game), auc(game, (1, 2)), auc(game, (2, 1))
+    holds = bool(ig[0] > ig[1] and phi[1] < phi[2] and first < second)
+    return holds, {"IG": ig, "φ": list(phi.values()), "AUC((1, 2))": first, "AUC((2, 1))": second}
 
 
 def interpolation(game: Game) -> Callable[..., Any]:
@@ -134,8 +113,9 @@ def interpolation(game: Game) -> Callable[..., Any]:
 
 @statement("section 4, option b")
 def ig_multilinear(n: int = 3, power: int = 1) -> Result:
-    """IG of a multilinear interpolation plus an additive function are its Shapley values  [section 4]."""
-    game = hybrids(checked(n, 5))
+    """IG of the multilinear interpolation of any game, plus an additive function of cubic parts, equal its Shapley
+    values, $n = %(n)s$"""
+    game = hybrids(n, 5)
     curved = [[sp.Symbol(f"c_{j}{k}", real=True) for k in (1, 2, 3)] for j in range(1, n + 1)]
 
     def f(*z: Any) -> Any:
@@ -144,24 +124,14 @@ def ig_multilinear(n: int = 3, power: int = 1) -> Result:
 
     corners = {u: game[u] + sp.Add(*(sp.Add(*curved[j - 1]) for j in u)) for u in game}
     ig, phi = integrated_gradients(f, [0] * n, [1] * n), shapley(corners)
-    return (
-        r"IG of the multilinear interpolation of any game, plus an additive function of cubic parts, equal "
-        rf"its Shapley values, $n = {n}$",
-        all(zero(ig[j - 1] - phi[j]) for j in phi),
-        {"IG_1": ig[0], "φ_1": phi[1]},
-    )
+    return all(zero(ig[j - 1] - phi[j]) for j in phi), {"IG_1": ig[0], "φ_1": phi[1]}
 
 
 @statement("section 4, option b")
 def ig_mixed(power: int = 2) -> Result:
-    """Interpolating the binary features only does not give Shapley values (beyond the paper)."""
+    """$g = x_1x_2^{%(power)s}$ with binary $x_1$ and real $x_2$ is its own interpolation, and IG from $(0,0)$ to
+    $(1,1)$ are not its Shapley values"""
     f = lambda binary, real: binary * real**power  # noqa: E731  multilinear in the binary one already
     ig = integrated_gradients(f, [0, 0], [1, 1])
-    game = {u: f(sp.Integer(1 in u), sp.Integer(2 in u)) for u in subsets(2)}
-    phi = shapley(game)
-    return (
-        rf"$g = x_1x_2^{{{power}}}$ with binary $x_1$ and real $x_2$ is its own interpolation, and IG from "
-        r"$(0,0)$ to $(1,1)$ are not its Shapley values",
-        [phi[1], phi[2]] != ig,
-        {"IG": ig, "φ": [phi[1], phi[2]]},
-    )
+    phi = list(shapley({u: f(sp.Integer(1 in u), sp.Integer(2 in u)) for u in subsets(2)}).values())
+    return phi != ig, {"IG": ig, "φ": phi}

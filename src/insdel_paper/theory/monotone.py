@@ -1,8 +1,14 @@
-"""Increasing functions of an additive one, h(γ₀ + Σ γ_j z_j)  [appendix B.2]."""
+"""Increasing functions of an additive one, h(γ₀ + Σ γ_j z_j); which outputs of naive Bayes are such  [appendix B.2].
+
+Naive Bayes: each feature multiplies the likelihood of class k by a ratio p(x′_j | k) / p(x_j | k). The joint density of
+x and one class is a product of these, the posterior is that product over the sum of those of all classes. A softmax
+regression is the same function of z.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from math import factorial
 from typing import Any
 
@@ -10,14 +16,14 @@ import sympy as sp
 
 from insdel.errors import UserError
 
-from .additive_functions import falling
-from .algebra import Order, Subset, auc, checked, checked_order, dividend, orders, shapley, subsets, zero
+from .algebra import Order, Subset, auc, checked, checked_order, complement, dividend, orders, shapley, subsets, zero
+from .areas import falling
 from .check import Result, statement
 
 Link = Callable[[Any], Any]
+Ratios = Sequence[Sequence[Any]]  # one row per class, one likelihood ratio per feature
 
 H = sp.Function("h")
-SLOPE = sp.Rational(1, 10)
 
 
 def logistic(w: Any) -> Any:
@@ -27,7 +33,7 @@ def logistic(w: Any) -> Any:
 
 def leaky_relu(w: Any) -> Any:
     """Return w where w ≥ 0, and a tenth of it below."""
-    return sp.Piecewise((w, sp.sympify(w) >= 0), (SLOPE * w, True))
+    return sp.Piecewise((w, sp.sympify(w) >= 0), (w / sp.Integer(10), True))
 
 
 LINKS: Mapping[str, Link] = {"logistic": logistic, "exponential": sp.exp, "leaky ReLU": leaky_relu}
@@ -45,7 +51,7 @@ def gammas(n: int) -> list[Any]:
     return [sp.Symbol(f"γ_{j}", real=True) for j in range(n + 1)]
 
 
-def composite(link: Link, coefficients: list[Any]) -> dict[Subset, Any]:
+def composite(link: Link, coefficients: Sequence[Any]) -> dict[Subset, Any]:
     """The game z ↦ h(γ_0 + Σ γ_j z_j), from γ_0, …, γ_n."""
     constant, *effects = coefficients
     return {u: link(constant + sp.Add(*(effects[j - 1] for j in u))) for u in subsets(len(effects))}
@@ -53,7 +59,8 @@ def composite(link: Link, coefficients: list[Any]) -> dict[Subset, Any]:
 
 @statement("appendix B.2")
 def monotone_swap(n: int = 5, last: Callable[[int], int] = lambda r: r) -> Result:
-    """Swapping places r and r + 1 changes one point of the curve only  [appendix B.2]."""
+    r"""$\mathrm{AUC}(\pi')-\mathrm{AUC}(\pi)$ ${} = h(s_{r-1}+\gamma_{\pi(r+1)}) - h(s_r)$ with $s_r =
+    \gamma_0+\sum_{\ell\le r}\gamma_{\pi(\ell)}$, for any $h$, $n = %(n)s$, all $r$"""
     gamma = gammas(checked(n, 8, least=2))
     game, order = composite(H, gamma), list(range(1, n + 1))
     differences, claims = [], []
@@ -61,23 +68,17 @@ def monotone_swap(n: int = 5, last: Callable[[int], int] = lambda r: r) -> Resul
         other = [*order[: r - 1], r + 1, r, *order[r + 1 :]]
         differences.append(auc(game, other) - auc(game, order))
         claims.append(H(sp.Add(*gamma[:r], gamma[r + 1])) - H(sp.Add(*gamma[: last(r) + 1])))
-    return (
-        r"$\mathrm{AUC}(\pi')-\mathrm{AUC}(\pi)$ ${} = h(s_{r-1}+\gamma_{\pi(r+1)}) - h(s_r)$ with "
-        rf"$s_r = \gamma_0+\sum_{{\ell\le r}}\gamma_{{\pi(\ell)}}$, for any $h$, $n = {n}$, all $r$",
-        all(zero(d - c) for d, c in zip(differences, claims, strict=True)),
-        {f"difference, r = {r}": d for r, d in enumerate(differences, start=1)},
-    )
-
-
-def steps(n: int, order: Order) -> list[Any]:
-    """The argument of h at each point of the curve, for γ_1 > … > γ_n."""
-    effects = falling(n, "γ")
-    return [sp.Symbol("γ_0", real=True) + sp.Add(*(effects[j - 1] for j in order[:k])) for k in range(n + 1)]
+    holds = all(zero(d - c) for d, c in zip(differences, claims, strict=True))
+    return holds, {f"difference, r = {r}": d for r, d in enumerate(differences, start=1)}
 
 
 def compared(n: int, order: Order, other: Order) -> list[Any]:
-    """By how much the arguments of h along one order are above those along another."""
-    return [sp.expand(a - b) for a, b in zip(steps(n, order), steps(n, other), strict=True)]
+    """By how much the arguments of h along one order are above those along another, for γ_1 > … > γ_n."""
+    gamma = falling(n, "γ")
+    return [
+        sp.expand(sp.Add(*(gamma[j - 1] for j in order[:k])) - sp.Add(*(gamma[j - 1] for j in other[:k])))
+        for k in range(n + 1)
+    ]
 
 
 def ahead(gaps: list[Any]) -> bool:
@@ -87,28 +88,20 @@ def ahead(gaps: list[Any]) -> bool:
 
 @statement("appendix B.2")
 def monotone_best_order(n: int = 5, best: Order | None = None) -> Result:
-    """Falling γ has the largest AUC of all n! orders, for each strictly increasing h  [appendix B.2]."""
+    r"""For $\gamma_1>\dots>\gamma_n$ the order $1,\dots,n$ has the largest AUC whatever the increasing $h$: at each
+    point its argument of $h$ is at least that of any other of the %(n)s! orders"""
     best = checked_order(best, range(1, checked(n, 6, least=2) + 1))
-    others = [order for order in orders(n) if order != best]
-    return (
-        r"For $\gamma_1>\dots>\gamma_n$ the order $1,\dots,n$ has the largest AUC whatever the increasing $h$: "
-        rf"at each point its argument of $h$ is at least that of any other of the {n}! orders",
-        all(ahead(compared(n, best, order)) for order in others),
-        {"ahead of the opposite order by": compared(n, best, best[::-1])},
-    )
+    holds = all(ahead(compared(n, best, order)) for order in orders(n) if order != best)
+    return holds, {"ahead of the opposite order by": compared(n, best, best[::-1])}
 
 
 @statement("appendix B.2, completed")
 def monotone_worst_order(n: int = 5, worst: Order | None = None) -> Result:
-    """Rising γ has the smallest AUC, so the same ranking is best for deletion too (beyond the paper)."""
+    r"""The deletion test takes the same ranking from its end, by rising $\gamma$, and this order has the smallest
+    $\mathrm{AUC}'$ of all %(n)s! orders whatever the increasing $h$"""
     worst = checked_order(worst, range(checked(n, 6, least=2), 0, -1))
-    others = [order for order in orders(n) if order != worst]
-    return (
-        r"The deletion test takes the same ranking from its end, by rising $\gamma$, and this order has the "
-        rf"smallest $\mathrm{{AUC}}'$ of all {n}! orders whatever the increasing $h$",
-        all(ahead(compared(n, order, worst)) for order in others),
-        {"behind the opposite order by": compared(n, worst[::-1], worst)},
-    )
+    holds = all(ahead(compared(n, order, worst)) for order in orders(n) if order != worst)
+    return holds, {"behind the opposite order by": compared(n, worst[::-1], worst)}
 
 
 def pair_weight(n: int, u: Subset) -> Any:
@@ -118,46 +111,34 @@ def pair_weight(n: int, u: Subset) -> Any:
 
 @statement("appendix B.2")
 def monotone_shapley_order(n: int = 4, weight: Callable[[int, Subset], Any] = pair_weight) -> Result:
-    """φ_ℓ − φ_ℓ′ is a mean of comparisons h(s + γ_ℓ) − h(s + γ_ℓ′)  [appendix B.2]."""
-    gamma = gammas(checked(n, 6, least=2))
-    game = composite(H, gamma)
+    r"""$\phi_\ell-\phi_{\ell'}$ is a mean with positive weights of $h(s+\gamma_\ell)-h(s+\gamma_{\ell'})$, so
+    $\phi$ has the order of $\gamma$ for each increasing $h$, $n = %(n)s$"""
+    game = composite(H, gammas(checked(n, 6, least=2)))
     phi = shapley(game)
-    pairs = [(i, j) for i in range(1, n + 1) for j in range(i + 1, n + 1)]
     means = {
-        (i, j): sp.Add(*(weight(n, u) * (game[u | {i}] - game[u | {j}]) for u in subsets(set(phi) - {i, j})))
-        for i, j in pairs
+        (i, j): sp.Add(
+            *(weight(n, u) * (game[u | {i}] - game[u | {j}]) for u in subsets(complement(n, frozenset({i, j}))))
+        )
+        for i, j in combinations(phi, 2)
     }
     weights = [weight(n, u) for u in subsets(n - 2)]
-    return (
-        r"$\phi_\ell-\phi_{\ell'}$ is a mean with positive weights of $h(s+\gamma_\ell)-h(s+\gamma_{\ell'})$, "
-        rf"so $\phi$ has the order of $\gamma$ for each increasing $h$, $n = {n}$",
-        all(zero(phi[i] - phi[j] - means[i, j]) for i, j in pairs)
-        and all(w > 0 for w in weights)
-        and sum(weights) == 1,
-        {"φ_1 − φ_2": means[1, 2], "weights": weights},
-    )
-
-
-def rise(link: Link) -> list[Any]:
-    """h(w + log(1 + τ)) − h(w) on each side of the bend at 0 and across it, simplified; τ, p, q > 0."""
-    w, tau = sp.Symbol("w", real=True), sp.Symbol("τ", positive=True)
-    p, q = sp.symbols("p q", positive=True)
-    if not link(w).has(sp.Piecewise):  # a step log(1 + τ) keeps exponentials rational
-        return [sp.factor(sp.simplify(link(w + sp.log(1 + tau)) - link(w)))]
-    bend = sp.Integer(0)
-    cases = [(p, p + q), (-p - q, -p), (-q, p), (bend, p), (-p, bend)]
-    return [sp.expand(link(end) - link(start)) for start, end in cases]
+    is_mean = all(w > 0 for w in weights) and sum(weights) == 1
+    equal = all(zero(phi[i] - phi[j] - mean) for (i, j), mean in means.items())
+    return equal and is_mean, {"φ_1 − φ_2": means[1, 2], "weights": weights}
 
 
 @statement("appendix B.2", cases=LINKS)
 def increasing(name: str = "logistic", link: Link | None = None) -> Result:
-    """The paper's examples of h are strictly increasing: h(b) − h(a) > 0 for all b > a  [appendix B.2]."""
-    rises = rise(link or link_named(name))
-    return (
-        f"The {name} function is strictly increasing",
-        all(step.is_positive is True for step in rises),
-        {f"rise, case {k}": step for k, step in enumerate(rises, start=1)},
-    )
+    """The %(name)s function is strictly increasing"""
+    h, w, bend = link or link_named(name), sp.Symbol("w", real=True), sp.Integer(0)
+    tau, p, q = sp.symbols("τ p q", positive=True)
+    if h(w).has(sp.Piecewise):  # h(b) − h(a) on each side of the bend at 0, across it, and from and to it
+        cases = [(p, p + q), (-p - q, -p), (-q, p), (bend, p), (-p, bend)]
+        rises = [sp.expand(h(end) - h(start)) for start, end in cases]
+    else:  # a step log(1 + τ) keeps exponentials rational
+        rises = [sp.factor(sp.simplify(h(w + sp.log(1 + tau)) - h(w)))]
+    holds = all(step.is_positive is True for step in rises)
+    return holds, {f"rise, case {k}": step for k, step in enumerate(rises, start=1)}
 
 
 def numbers(name: str) -> list[Any]:
@@ -166,32 +147,73 @@ def numbers(name: str) -> list[Any]:
     return plain if name == "leaky ReLU" else [-sp.log(2), -sp.log(5), sp.log(3), sp.log(2)]
 
 
+def falling_order(values: Mapping[int, Any]) -> tuple[int, ...]:
+    """The features by falling value."""
+    return tuple(sorted(values, key=lambda j: -values[j]))
+
+
 @statement("appendix B.2", cases=LINKS)
 def monotone_example(name: str = "logistic", effects: list[Any] | None = None) -> Result:
-    """One exact case: all 3! orders, and the best is the one by Shapley value and by γ  [appendix B.2]."""
+    """For the %(name)s function of an additive one the order by Shapley value has the largest AUC"""
     gamma = effects or numbers(name)
     game = composite(link_named(name), gamma)
     phi = shapley(game)
     areas = {order: auc(game, order) for order in orders(3)}
     best = max(areas, key=lambda order: areas[order])
-    by_shapley = tuple(sorted(phi, key=lambda j: -phi[j]))
-    by_gamma = tuple(sorted(phi, key=lambda j: -gamma[j]))
-    return (
-        f"For the {name} function of an additive one the order by Shapley value has the largest AUC",
-        best == by_shapley == by_gamma and list(areas.values()).count(areas[best]) == 1,
-        {"γ": gamma, "φ": list(phi.values()), "best order": best, "AUC of all orders": list(areas.values())},
-    )
+    details = {"γ": gamma, "φ": list(phi.values()), "best order": best, "AUC of all orders": list(areas.values())}
+    alone = list(areas.values()).count(areas[best]) == 1
+    return alone and best == falling_order(phi) == falling_order(dict(enumerate(gamma[1:], start=1))), details
 
 
 @statement("section 3")
 def logistic_interactions(n: int = 3, constant: Any = 0) -> Result:
-    """The logistic function of an additive one has interactions of all orders  [section 3]."""
+    r"""$\sigma(\gamma_0+\sum_j\gamma_jz_j)$ has $\Delta_u\ne0$ for every $|u|\ge2$, here at $\gamma_j = \log 2,
+    \log 3, \dots$, $n = %(n)s$"""
     ratios = [sp.Integer(2), sp.Integer(3), sp.Integer(5), sp.Integer(7)][: checked(n, 4, least=2)]
     game = composite(logistic, [sp.sympify(constant), *map(sp.log, ratios)])
     parts = {u: sp.simplify(dividend(game, u)) for u in subsets(n) if len(u) > 1}
-    return (
-        r"$\sigma(\gamma_0+\sum_j\gamma_jz_j)$ has $\Delta_u\ne0$ for every $|u|\ge2$, here at "
-        rf"$\gamma_j = \log 2, \log 3, \dots$, $n = {n}$",
-        all(part != 0 for part in parts.values()),
-        {f"Δ for u = {sorted(u)}": part for u, part in parts.items()},
-    )
+    return all(part != 0 for part in parts.values()), {f"Δ for u = {sorted(u)}": part for u, part in parts.items()}
+
+
+def likelihoods(ratios: Ratios, u: Subset) -> list[Any]:
+    """The likelihood of every class once the features of u have been changed, 1 before."""
+    return [sp.Mul(*(row[j - 1] for j in u)) for row in ratios]
+
+
+def posterior(ratios: Ratios) -> dict[Subset, Any]:
+    """The posterior of the first class, equal priors at x."""
+    parts = {u: likelihoods(ratios, u) for u in subsets(len(ratios[0]))}
+    return {u: part[0] / sp.Add(*part) for u, part in parts.items()}
+
+
+@statement("appendix B.2")
+def naive_bayes_two(n: int = 3, classes: int = 2) -> Result:
+    r"""Naive Bayes: the joint density of $x$ and a class is $\exp$ of an additive function, and the posterior of
+    one of two classes is $\sigma$ of one, $n = %(n)s$. So Shapley's order is the best for both"""
+    ratios = [[sp.Symbol(f"r_{k}{j}", positive=True) for j in range(1, n + 1)] for k in range(1, classes + 1)]
+    posteriors, gaps = posterior(ratios), []
+    for u, value in posteriors.items():
+        logit = sp.Add(*(sp.log(ratios[0][j - 1] / ratios[1][j - 1]) for j in u))
+        additive = sp.Add(*(sp.log(ratios[0][j - 1]) for j in u))
+        gaps += [sp.simplify(value - logistic(logit)), sp.simplify(sp.exp(additive) - likelihoods(ratios, u)[0])]
+    return all(map(zero, gaps)), {"posterior, all features changed": posteriors[complement(n, frozenset())]}
+
+
+# powers of 2 by which three features change the likelihood of three classes that are equally probable at x
+DOUBLINGS = ((0, 2, 0), (-3, 3, -3), (3, -3, -1))
+
+
+@statement("appendix B.2, completed")
+def naive_bayes_three(doublings: Sequence[Sequence[int]] = DOUBLINGS) -> Result:
+    """The posterior of one class among three, in naive Bayes or a softmax regression, can have a better order than
+    Shapley's"""
+    game = posterior([[sp.Integer(2) ** power for power in row] for row in doublings])
+    phi = shapley(game)
+    areas = {order: auc(game, order) for order in orders(len(phi))}
+    by_shapley, best = falling_order(phi), max(areas, key=lambda order: areas[order])
+    return bool(areas[best] > areas[by_shapley]), {
+        "powers of 2, by class": [sp.Tuple(*row) for row in doublings],
+        "φ": list(phi.values()),
+        f"AUC of Shapley's order {by_shapley}": areas[by_shapley],
+        f"AUC of {best}": areas[best],
+    }

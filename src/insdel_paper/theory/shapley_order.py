@@ -7,119 +7,80 @@ from typing import Any
 
 import sympy as sp
 
-from .algebra import (
-    Game,
-    Order,
-    Subset,
-    auc,
-    checked,
-    curve,
-    dividend,
-    from_dividends,
-    hybrids,
-    mean_over_orders,
-    orders,
-    shapley,
-    zero,
-)
+from . import algebra
+from .algebra import Game, Order, Subset
 from .check import Result, statement
 
 A = sp.Symbol("A", real=True)
+INTERVAL = sp.Interval.open(-2, -1)  # the paper's, of A
+FAILS = INTERVAL + sp.Interval.open(-sp.oo, -4)
 
 
 @statement("section 3.4")
 def shapley_dividends(n: int = 5, share: Callable[[Subset], Any] = lambda u: sp.Rational(1, len(u))) -> Result:
-    """φ_j = Σ_{u ∋ j} Δ_u / |u|: each interaction is shared equally  [section 3.4]."""
-    game = hybrids(checked(n, 6))
-    values = shapley(game)
-    shared = {j: sp.Add(*(share(u) * dividend(game, u) for u in game if j in u)) for j in values}
-    return (
-        rf"$\phi_j = \sum_{{u\ni j}} \Delta_u/|u|$ for every $f$, $n = {n}$",
-        all(zero(values[j] - shared[j]) for j in values),
-        {"φ_1": values[1]},
-    )
+    r"""$\phi_j = \sum_{u\ni j} \Delta_u/|u|$ for every $f$, $n = %(n)s$"""
+    game = algebra.hybrids(n, 6)
+    values = algebra.shapley(game)
+    shared = {j: sp.Add(*(share(u) * algebra.dividend(game, u) for u in game if j in u)) for j in values}
+    return all(algebra.zero(values[j] - shared[j]) for j in values), {"φ_1": values[1]}
 
 
 def jump(game: Game, order: Order, j: int) -> Any:
     """The step of the curve at which feature j is changed."""
-    points, step = curve(game, order), order.index(j)
+    points, step = algebra.curve(game, order), order.index(j)
     return points[step + 1] - points[step]
 
 
 @statement("section 4")
 def shapley_paths(n: int = 4, gain: Callable[[Game, Order, int], Any] = jump) -> Result:
-    """φ_j is the mean jump of feature j over all n! paths; all φ add up to f(x′) − f(x)  [section 4]."""
-    game = hybrids(checked(n, 5))
-    values = shapley(game)
-    means = {j: mean_over_orders(n, lambda order, j=j: gain(game, order, j)) for j in values}  # type: ignore[misc]
+    r"""$\phi_j$ is the mean jump of feature $j$ over all %(n)s! paths, and $\sum_j\phi_j = f(x')-f(x)$"""
+    game = algebra.hybrids(n, 5)
+    values = algebra.shapley(game)
+    means = {j: algebra.mean_over_orders(n, lambda order, j=j: gain(game, order, j)) for j in values}  # type: ignore[misc]
     total = sp.expand(sp.Add(*values.values()))
-    whole = game[frozenset(range(1, n + 1))] - game[frozenset()]
-    return (
-        rf"$\phi_j$ is the mean jump of feature $j$ over all {n}! paths, and $\sum_j\phi_j = f(x')-f(x)$",
-        all(zero(values[j] - means[j]) for j in values) and zero(total - whole),
-        {"φ_1": values[1], "sum of all φ_j": total},
-    )
+    whole = game[algebra.complement(n, frozenset())] - game[frozenset()]
+    holds = all(algebra.zero(values[j] - means[j]) for j in values) and algebra.zero(total - whole)
+    return holds, {"φ_1": values[1], "sum of all φ_j": total}
 
 
-def example(empty: Any = 0) -> dict[Subset, Any]:
+def example() -> dict[Subset, Any]:
     """The paper's game: Δ_1 = 3, Δ_2 = 2, Δ_3 = 1, Δ_{1,2} = A  [section 3.4]."""
-    effects = {(): empty, (1,): 3, (2,): 2, (3,): 1, (1, 2): A}
-    return from_dividends({frozenset(u): sp.sympify(d) for u, d in effects.items()}, 3)
+    effects = {(1,): 3, (2,): 2, (3,): 1, (1, 2): A}
+    return algebra.from_dividends({frozenset(u): sp.sympify(d) for u, d in effects.items()}, 3)
 
 
 @statement("section 3.4")
-def counterexample(claimed: Any = None) -> Result:
-    """Shapley ranks 1, 2, 3, and 1, 3, 2 has a larger AUC, exactly for −2 < A < −1  [section 3.4]."""
-    claimed = sp.Interval.open(-2, -1) if claimed is None else claimed
+def counterexample(claimed: Any = INTERVAL) -> Result:
+    r"""$\phi_1>\phi_2>\phi_3$ and $\mathrm{AUC}((1,3,2)) > \mathrm{AUC}((1,2,3))$ exactly for $-2<A<-1$"""
     game = example()
-    phi = shapley(game)
-    by_shapley, other = auc(game, (1, 2, 3)), auc(game, (1, 3, 2))
+    phi = algebra.shapley(game)
+    by_shapley, other = algebra.auc(game, (1, 2, 3)), algebra.auc(game, (1, 3, 2))
     ranked = sp.And(phi[1] > phi[2], phi[2] > phi[3]).as_set()
     interval = ranked.intersect((other > by_shapley).as_set())
-    return (
-        r"$\phi_1>\phi_2>\phi_3$ and $\mathrm{AUC}((1,3,2)) > \mathrm{AUC}((1,2,3))$ exactly for $-2<A<-1$",
-        bool(interval == claimed),
-        {
-            "φ": [phi[j] for j in (1, 2, 3)],
-            "AUC((1, 2, 3))": by_shapley,
-            "AUC((1, 3, 2))": other,
-            "A": interval,
-        },
-    )
-
-
-def region(conditions: list[Any]) -> Any:
-    """The values of A that meet all conditions."""
-    return sp.And(*conditions).as_set()
+    values = list(phi.values())
+    return bool(interval == claimed), {
+        "φ": values, "AUC((1, 2, 3))": by_shapley, "AUC((1, 3, 2))": other, "A": interval,
+    }  # fmt: skip
 
 
 @statement("section 3.4, completed")
-def counterexample_set(claimed: Any = None) -> Result:
-    """All A for which no order of falling Shapley values has the largest AUC (beyond the paper)."""
-    claimed = sp.Interval.open(-2, -1) + sp.Interval.open(-sp.oo, -4) if claimed is None else claimed
+def counterexample_set(claimed: Any = FAILS) -> Result:
+    """In the same game no Shapley order is best for $-2<A<-1$, nor for $A<-4$; for all other $A$ one is"""
     game = example()
-    phi = shapley(game)
-    areas = {order: auc(game, order) for order in orders(3)}
+    phi = algebra.shapley(game)
+    areas = {order: algebra.auc(game, order) for order in algebra.orders(3)}
     agree = sp.S.EmptySet
     for (i, j, k), area in areas.items():
-        falls = [phi[i] >= phi[j], phi[j] >= phi[k]]
-        agree += region(falls + [area >= rival for rival in areas.values()])
+        best = [area >= rival for rival in areas.values()]
+        agree += sp.And(phi[i] >= phi[j], phi[j] >= phi[k], *best).as_set()
     fails = sp.S.Reals - agree
-    return (
-        r"In the same game no Shapley order is best for $-2<A<-1$, nor for $A<-4$; for all other $A$ one is",
-        bool(fails == claimed),
-        {"some Shapley order is best": agree, "none is": fails},
-    )
+    return bool(fails == claimed), {"some Shapley order is best": agree, "none is": fails}
 
 
 @statement("section 3.4")
 def no_counterexample_for_two(ratio: Any = 1) -> Result:
-    """For n = 2, AUC((1, 2)) − AUC((2, 1)) = φ_1 − φ_2 for every f  [section 3.4]."""
-    game = hybrids(2)
-    phi = shapley(game)
-    lead = auc(game, (1, 2)) - auc(game, (2, 1))
-    return (
-        r"For $n=2$: $\mathrm{AUC}((1,2)) - \mathrm{AUC}((2,1)) = \phi_1-\phi_2$, so there is none",
-        zero(lead - ratio * (phi[1] - phi[2])),
-        {"AUC((1, 2)) − AUC((2, 1))": lead, "φ_1 − φ_2": sp.expand(phi[1] - phi[2])},
-    )
+    r"""For $n=2$: $\mathrm{AUC}((1,2)) - \mathrm{AUC}((2,1)) = \phi_1-\phi_2$, so there is none"""
+    game = algebra.hybrids(2)
+    phi = algebra.shapley(game)
+    lead, gap = algebra.auc(game, (1, 2)) - algebra.auc(game, (2, 1)), sp.expand(phi[1] - phi[2])
+    return algebra.zero(lead - ratio * gap), {"AUC((1, 2)) − AUC((2, 1))": lead, "φ_1 − φ_2": gap}

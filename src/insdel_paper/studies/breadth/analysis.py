@@ -33,12 +33,8 @@ def differences(cells: pd.DataFrame, a: str, b: str, families: Sequence[str]) ->
 
 
 def tests(cells: pd.DataFrame) -> pd.DataFrame:
-    """The comparisons of the plan.
-
-    Returns
-    -------
-    DataFrame: a, b, tables, ahead (tables in which a is), median, low, high (95 % bootstrap over tables), mean, se, p,
-        adjusted (Holm), worst (the table where a does worst against b), verdict
+    """The comparisons of the plan: a, b, tables, ahead (tables in which a is), median, low, high (95 % bootstrap over
+    tables), mean, se, p, adjusted (Holm), worst (the table where a does worst against b), verdict.
     """
     rows = []
     for a, b, families in COMPARISONS:
@@ -65,18 +61,9 @@ def verdict(median: float, adjusted: float) -> str:
     return "ahead" if median > 0 else "behind"
 
 
-def standing(cells: pd.DataFrame) -> pd.DataFrame:
-    """Mean score over tables of every method in every family, and its standard error over tables."""
-    means = cells.groupby(["method", "family", "table"])["score"].mean()
-    summary = means.groupby(["method", "family"]).agg(["mean", "std", "count"]).reset_index()
-    return summary.assign(se=summary["std"] / summary["count"] ** 0.5).drop(columns="std")
-
-
 def interactions(cells: pd.DataFrame, a: str = "kernel_shap", b: str = "integrated_gradients") -> dict[str, float]:
     """How the share that is not additive goes with the gap a − b and with a's score, within tables, on networks.
 
-    Returns
-    -------
     gap, score : mean over tables of Spearman's correlation over a table's cells; gap_p, score_p : signed-rank
     """
     shares = cells.drop_duplicates(CELL).set_index(CELL)["not_additive"]
@@ -108,9 +95,7 @@ def variation(cells: pd.DataFrame, a: str = "kernel_shap", b: str = "integrated_
 def nearer(planted: pd.DataFrame) -> pd.DataFrame:
     """Of two good methods on one model, how often is the one with the higher score nearer to the planted truth?
 
-    Returns
-    -------
-    DataFrame by function: share, couples
+    By function: share, couples
     """
     rows = []
     for (function, _, _), part in planted[planted["method"].isin(GOOD)].groupby(["function", "seed", "family"]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -13,45 +13,33 @@ import torch
 
 import insdel
 from insdel import Lattice, Trees, compare, lattices, policies, stats
+from insdel.curves import MODES
 from insdel.trees import TreeGame
 from insdel_paper import data
 from insdel_paper.data import tables
+from insdel_paper.studies.best_order import spectrum
 from insdel_paper.studies.breadth.models import Fitted
 from insdel_paper.studies.breadth.plan import OPTIONS, Size, evaluations
 
 POLICIES = ("counterfactual", "one_to_one")
-MODES = ("insertion", "deletion")
 HELD, INSPECTED = 0.2, 400  # share of rows held out, and how many of them may become pairs
 WIDE = 20  # differing features beyond which only tree ensembles have exact values
 SHARED = 12  # pairs of a cell that may be frozen
 FROZEN_D, FROZEN_VALUES = 12, 2**12  # players of a frozen game, and values per cell
 
 
-@dataclass(frozen=True)
-class Material:
-    """A table split, standardised and scaled by its training rows: features and target have mean 0 and deviation 1."""
+def material(name: str, seed: int) -> data.Split:
+    """A table split, standardised by its training rows: features and target have mean 0 and deviation 1.
 
-    name: str
-    x: np.ndarray
-    y: np.ndarray
-    x_test: np.ndarray
-    y_test: np.ndarray
-
-    @property
-    def n(self) -> int:
-        """Number of features."""
-        return self.x.shape[1]
-
-
-def material(name: str, seed: int) -> Material:
-    """Load and split a table; the features of the book's own tables all get standardised here too."""
+    The features of the book's own tables all get standardised here too.
+    """
     dataset = tables.load(name)
-    part = data.split(replace(dataset, standardise=dataset.names), HELD, seed, None)
-    taught = slice(tables.MOST_ROWS)
-    mean, width = part.y_train[taught].mean(), part.y_train[taught].std()
-    own = ((part.y_train[taught] - mean) / width, (part.y_test - mean) / width)
-    x_test, y_test = part.x_test[:INSPECTED], own[1][:INSPECTED]
-    return Material(name, part.x_train[taught], own[0].astype(np.float32), x_test, y_test.astype(np.float32))
+    part = data.split(replace(dataset, standardise=dataset.names), HELD, seed)
+    part = replace(part, x_train=part.x_train[: tables.MOST_ROWS], train=part.train[: tables.MOST_ROWS],
+                   x_test=part.x_test[:INSPECTED], test=part.test[:INSPECTED])  # fmt: skip
+    y = part.y_train[: tables.MOST_ROWS]
+    own, test = (((rows - y.mean()) / y.std()).astype(np.float32) for rows in (y, part.y_test[:INSPECTED]))
+    return replace(part, y_train=own, y_test=test)
 
 
 def points(fitted: Fitted, rows: np.ndarray) -> Any:
@@ -70,21 +58,8 @@ def pairs(fitted: Fitted, rows: np.ndarray, policy: str, seed: int, size: Size, 
     few = np.flatnonzero(fits)[: size.wide_pairs if wide else size.pairs]
     if not wide:
         few = few[np.cumsum(2.0 ** found.differing[few]) <= size.hybrids]
-    return take(found, few)
-
-
-def take(found: policies.Pairs, few: np.ndarray) -> policies.Pairs:
-    """Some of the pairs."""
     partners = None if found.reference_index is None else found.reference_index[few]
     return policies.Pairs(found.x[few], found.reference[few], found.index[few], partners, found.differing[few], {})
-
-
-def treeshap(fitted: Fitted, x: Any, reference: Any) -> np.ndarray:
-    """φ(x′) − φ(x) by path-dependent TreeSHAP, which knows no reference; (pairs, n)."""
-    import shap
-
-    explain = shap.TreeExplainer(fitted.trees, feature_perturbation="tree_path_dependent").shap_values
-    return explain(np.asarray(reference)) - explain(np.asarray(x))
 
 
 def games_of(fitted: Fitted, chosen: policies.Pairs) -> Sequence[Lattice | TreeGame]:
@@ -101,17 +76,19 @@ def attributed(
     fitted: Fitted, chosen: policies.Pairs, names: list[str], games: Sequence[Lattice | TreeGame], seed: int
 ) -> dict[str, np.ndarray]:
     """Attributions of every method, name → (pairs, n); exact Shapley values come from the games."""
-    ends = chosen.x, chosen.reference
     result = {}
     for name in names:
+        method = BUILT_IN.get(name, name)
         if name == "kernel_shap":
             result[name] = np.stack([np.asarray(game.shapley()) for game in games])
-        elif name == "treeshap":
-            result[name] = treeshap(fitted, *ends)
+        elif name == "treeshap":  # φ(x′) − φ(x), path-dependent: it knows no reference
+            import shap
+
+            explain = shap.TreeExplainer(fitted.trees, feature_perturbation="tree_path_dependent").shap_values
+            result[name] = explain(np.asarray(chosen.reference)) - explain(np.asarray(chosen.x))
         else:
-            method = BUILT_IN.get(name, name)
-            drawn = {"seed": seed} if "seed" in insdel.METHODS[method].options else {}
-            result[name] = np.asarray(insdel.explain(method, fitted.f, *ends, **OPTIONS.get(name, {}), **drawn))
+            options = OPTIONS.get(name, {}) | ({"seed": seed} if "seed" in insdel.METHODS[method].options else {})
+            result[name] = np.asarray(insdel.explain(method, fitted.f, chosen.x, chosen.reference, **options))
     return result
 
 
@@ -142,40 +119,29 @@ def scored(areas: pd.DataFrame, chosen: policies.Pairs) -> pd.DataFrame:
 
     `behind` is what it lacks to the first method, exact Kernel SHAP where that is there.
     """
-    ends = stats.PairIds.of(chosen)
-    by_mode = dict(list(areas.groupby("mode")))
-    wide = {mode: part.pivot_table(index="pair", columns="method", values="abc") for mode, part in by_mode.items()}
-    scale = {mode: part.groupby("pair")[["expected", "best"]].first() for mode, part in by_mode.items()}
-    names = list(dict.fromkeys(areas["method"]))
-    shares, parts = {}, {}
-    for name, mode in product(names, MODES):
-        above = (wide[mode][name] - scale[mode]["expected"]).to_numpy()
-        room = (scale[mode]["best"] - scale[mode]["expected"]).to_numpy()
-        shares[name, mode] = above.sum() / room.sum()
-        parts[name, mode] = (above - shares[name, mode] * room) / room.mean()
-    rows = []
-    for name in names:
-        own, first = (sum(parts[which, mode] for mode in MODES) / 2 for which in (name, names[0]))
-        score, top = (sum(shares[which, mode] for mode in MODES) / 2 for which in (name, names[0]))
-        both = {mode: shares[name, mode] for mode in MODES}
-        rows.append({"method": name, "score": score, "se": stats.mean(own, ends)[1], **both, "behind": top - score,
-                     "behind_se": stats.mean(first - own, ends)[1]})  # fmt: skip
-    return pd.DataFrame(rows)
+    table = areas.assign(above=areas["abc"] - areas["expected"], room=areas["best"] - areas["expected"])
+    sums = table.groupby(["method", "mode"], sort=False)[["above", "room"]]
+    table["share"] = sums.transform("sum")["above"] / sums.transform("sum")["room"]
+    table["rest"] = (table["above"] - table["share"] * table["room"]) / sums.transform("mean")["room"]
+    names, ends = list(dict.fromkeys(areas["method"])), stats.PairIds.of(chosen)
+    shares = table.pivot_table("share", "method", "mode").loc[names, list(MODES)]
+    score, rest = shares.mean(axis=1), table.pivot_table("rest", "pair", "method")
+    first = names[0]
+    columns = {
+        "score": score, "se": [stats.mean(rest[name], ends)[1] for name in names], **shares,
+        "behind": score[first] - score, "behind_se": [stats.mean(rest[first] - rest[name], ends)[1] for name in names],
+    }  # fmt: skip
+    return pd.DataFrame(columns, index=pd.Index(names, name="method")).reset_index()
 
 
 def not_additive(games: list[Lattice]) -> float:
-    """Share of the variance over all hybrids that no additive function explains, over all games together.
-
-    In the Walsh basis the variance is the sum of all squared coefficients but the first; additive are those of
-    single features, (mean without j − mean with j) / 2.
-    """
+    """Share of the variance over all hybrids that no additive function explains, over all games together."""
     total = additive = 0.0
     for game in games:
         values = np.asarray(game.values, dtype=float)
-        total += float(values.var())
-        for k in range(game.d):
-            without, joined = values.reshape(-1, 2, 2**k).transpose(1, 0, 2).reshape(2, -1)
-            additive += ((without.mean() - joined.mean()) / 2) ** 2
+        spread = float(values.var())
+        if spread:
+            total, additive = total + spread, additive + spread * spectrum(torch.as_tensor(values))[1]
     return 1 - additive / total if total else 0.0
 
 

@@ -17,11 +17,12 @@ import pandas as pd
 
 import insdel
 from insdel import Lattice
+from insdel.curves import MODES
 from insdel.errors import UserError
 from insdel_paper import data
 
 FILE = Path(data.__file__).parent / "games.npz"
-MODES = ("insertion", "deletion")
+CELL = ["table", "family", "policy"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +52,15 @@ class Games:
 
     def joined(self, other: Games) -> Games:
         """These games and others; methods that only one of them knows are NaN on the other's."""
-        names = list(dict.fromkeys([*self.areas, *other.areas]))
-        unknown = [np.full((len(part.cell), 2), np.nan) for part in (self, other)]
-        both = list(zip((self, other), unknown, strict=True))
-        parts = [[part.areas.get(name, gap) for part, gap in both] for name in names]
+        missing = [np.full((len(games.cell), 2), np.nan) for games in (self, other)]
+        areas = {name: np.concatenate([self.areas.get(name, missing[0]), other.areas.get(name, missing[1])])
+                 for name in self.areas | other.areas}  # fmt: skip
         return Games(
             pd.concat([self.cells, other.cells], ignore_index=True),
             np.concatenate([self.cell, other.cell + len(self.cells)]),
             [*self.lattices, *other.lattices],
             np.concatenate([self.scale, other.scale]),
-            {name: np.concatenate(part) for name, part in zip(names, parts, strict=True)},
+            areas,
         )
 
 
@@ -74,38 +74,10 @@ def scale_of(lattice: Lattice) -> list[tuple[float, float]]:
     return [(lattice.expected_abc(mode), float(lattice.abc(lattice.best_order(mode), mode))) for mode in MODES]
 
 
-def gather(cells: pd.DataFrame, parts: Sequence[dict[str, Any]]) -> Games:
-    """Games from what `cells.frozen` kept, one part per cell."""
-    lattices: list[Lattice] = []
-    names = list(dict.fromkeys(str(name) for part in parts for name in part["methods"]))
-    rows: dict[str, list[list[float]]] = {name: [] for name in names}
-    for part in parts:
-        said = dict(zip(map(str, part["methods"]), part["said"], strict=True))
-        values, places = np.split(part["values"], np.cumsum(2 ** part["d"].astype(int))[:-1]), np.cumsum(part["d"])[:-1]
-        own = [Lattice(v.astype(float), tuple(range(d)), int(d)) for v, d in zip(values, part["d"], strict=True)]
-        lattices += own
-        for name in names:
-            vectors = np.split(said[name], places) if name in said else [None] * len(own)
-            rows[name] += [[np.nan] * 2 if v is None else areas_of(g, v) for g, v in zip(own, vectors, strict=True)]
-    cell = np.repeat(np.arange(len(parts)), [len(part["d"]) for part in parts])
-    scale = np.array([scale_of(lattice) for lattice in lattices])
-    return Games(cells, cell, lattices, scale, {name: np.array(part) for name, part in rows.items()})
-
-
-def freeze(folder: Path, file: Path = FILE) -> Games:
-    """Gather the games that a run kept in a folder and write them to one file."""
-    paths = sorted(folder.glob("games-*.npz"))
-    if not paths:
-        raise UserError(f"no games in {folder.name}/; found none. Carry out `insdel record breadth` first.")
-    labels = [tuple(path.stem.split("-", 2)[1:2]) + tuple(path.stem.split("-", 2)[2].rsplit("-", 1)) for path in paths]
-    games = gather(pd.DataFrame(labels, columns=["table", "family", "policy"]), [dict(np.load(path)) for path in paths])
-    np.savez_compressed(
-        file, cells=games.cells.to_numpy(dtype=str), cell=games.cell.astype(np.int16),
-        d=np.array([lattice.d for lattice in games.lattices], dtype=np.int8),
-        values=np.concatenate([np.asarray(lattice.values) for lattice in games.lattices]).astype(np.float32),
-        scale=games.scale, methods=np.array(list(games.areas)),
-        areas=np.array(list(games.areas.values()), dtype=np.float32))  # fmt: skip
-    return games
+def lattices_of(values: np.ndarray, d: np.ndarray) -> list[Lattice]:
+    """Games whose 2ᵈ values stand one after the other; d : (games,)."""
+    parts = np.split(values.astype(float), np.cumsum(2 ** d.astype(int))[:-1])
+    return [Lattice(part, tuple(range(k)), int(k)) for part, k in zip(parts, d, strict=True)]
 
 
 def load(file: Path = FILE) -> Games:
@@ -113,9 +85,6 @@ def load(file: Path = FILE) -> Games:
     if not file.is_file():
         raise UserError(f"the benchmark needs its games, {file.name}; found none. Install insdel again.")
     with np.load(file) as stored:
-        d, values = stored["d"].astype(int), stored["values"].astype(float)
-        parts = np.split(values, np.cumsum(2**d)[:-1])
-        lattices = [Lattice(part, tuple(range(k)), int(k)) for part, k in zip(parts, d, strict=True)]
-        cells = pd.DataFrame(stored["cells"], columns=["table", "family", "policy"])
         areas = dict(zip(map(str, stored["methods"]), stored["areas"].astype(float), strict=True))
-        return Games(cells, stored["cell"].astype(int), lattices, stored["scale"], areas)
+        cells, own = pd.DataFrame(stored["cells"], columns=CELL), lattices_of(stored["values"], stored["d"])
+        return Games(cells, stored["cell"].astype(int), own, stored["scale"], areas)

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from torch import Tensor, nn
 
-from insdel.own import mlp
+from insdel_paper.networks import training
 
-HYPER = mlp.Hyper((256, 128, 64), dropout=0.1, learning_rate=3e-3)
+HYPER = training.Hyper((256, 128, 64), dropout=0.1, learning_rate=3e-3)
 EPOCHS, BATCH, HELD = 40, 128, 0.1
 WIDTH, TOKEN, HEADS = 64, 16, 2
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -103,16 +104,16 @@ def train(
 ) -> nn.Module:
     """Fit a network by AdamW, to squared errors by default, and keep the epoch that is best on a tenth of the rows."""
     rows, truth = torch.as_tensor(x), torch.as_tensor(y)
-    with mlp.seeded(seed):
+    with training.seeded(seed):
         network = build(x.shape[1])
-        taught, held = mlp.holdout(len(rows), HELD)
+        taught, held = training.holdout(len(rows), HELD)
         optimiser = torch.optim.AdamW(network.parameters(), lr=2e-3, weight_decay=1e-4, fused=True)
-        steps = EPOCHS * mlp.batch_count(len(taught), BATCH)
+        steps = EPOCHS * training.batch_count(len(taught), BATCH)
         schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 4e-3, total_steps=steps, pct_start=0.1)
         best, kept = float("inf"), network.state_dict()
         for _ in range(EPOCHS):
             network.train()
-            for part in mlp.batches(len(taught), BATCH):
+            for part in training.batches(len(taught), BATCH):
                 optimiser.zero_grad()
                 loss(network(rows[taught[part]]), truth[taught[part]]).backward()
                 optimiser.step()
@@ -128,15 +129,15 @@ def train(
 
 def fit_mlp(x: np.ndarray, y: np.ndarray, seed: int) -> Fitted:
     """The book's network, smaller: PReLU layers with dropout, fitted by Huber's loss."""
-    recipe = mlp.Recipe(epochs=EPOCHS, batch=BATCH)
-    return Fitted(mlp.fit(x, y, HYPER, recipe, seed=seed, device="cpu", progress=False))
+    recipe = training.Recipe(epochs=EPOCHS, batch=BATCH)
+    return Fitted(training.fit(x, y, HYPER, recipe, seed=seed, device="cpu", progress=False))
 
 
-def fit_classifier(x: np.ndarray, y: np.ndarray, seed: int) -> mlp.MLP:
+def fit_classifier(x: np.ndarray, y: np.ndarray, seed: int) -> training.MLP:
     """The same network, fitted by cross-entropy: its output is the logit of y = 1."""
     loss = nn.functional.binary_cross_entropy_with_logits
-    network = train(lambda n: mlp.MLP(n, HYPER.neurons, HYPER.dropout), x, y, seed, loss)
-    assert isinstance(network, mlp.MLP)
+    network = train(lambda n: training.MLP(n, HYPER.neurons, HYPER.dropout), x, y, seed, loss)
+    assert isinstance(network, training.MLP)
     return network
 
 
@@ -151,30 +152,19 @@ def fit_linear(x: np.ndarray, y: np.ndarray, seed: int) -> Fitted:
     return Fitted(nn.Sequential(layer, nn.Flatten(0)).eval().requires_grad_(False))
 
 
-def fit_boosted(x: np.ndarray, y: np.ndarray, seed: int) -> Fitted:
-    """Gradient-boosted trees, stopped early on a tenth of the rows."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    model = HistGradientBoostingRegressor(learning_rate=0.08, max_iter=200, max_leaf_nodes=15, min_samples_leaf=10,
-                                          early_stopping=True, validation_fraction=HELD, random_state=seed)  # fmt: skip
-    model.fit(x, y)
-    return Fitted(model.predict, model)
-
-
-def fit_forest(x: np.ndarray, y: np.ndarray, seed: int) -> Fitted:
-    """A random forest that looks at half the features at each split."""
-    from sklearn.ensemble import RandomForestRegressor
-
-    model = RandomForestRegressor(60, min_samples_leaf=4, max_features=0.5, random_state=seed)
-    model.fit(x, y)
-    return Fitted(model.predict, model)
+def fit_trees(model: Any, x: np.ndarray, y: np.ndarray) -> Fitted:
+    """A fitted tree ensemble of scikit-learn."""
+    return Fitted(model.fit(x, y).predict, model)
 
 
 FAMILIES: dict[str, Callable[[np.ndarray, np.ndarray, int], Fitted]] = {
     "MLP": fit_mlp,
     "ResNet": lambda x, y, seed: Fitted(train(resnet, x, y, seed)),
     "FT-Transformer": lambda x, y, seed: Fitted(train(transformer, x, y, seed)),
-    "boosted trees": fit_boosted,
-    "random forest": fit_forest,
+    "boosted trees": lambda x, y, seed: fit_trees(  # stopped early on a tenth of the rows
+        HistGradientBoostingRegressor(learning_rate=0.08, max_iter=200, max_leaf_nodes=15, min_samples_leaf=10,
+                                      early_stopping=True, validation_fraction=HELD, random_state=seed), x, y),
+    "random forest": lambda x, y, seed: fit_trees(  # looks at half the features at each split
+        RandomForestRegressor(60, min_samples_leaf=4, max_features=0.5, random_state=seed), x, y),
     "linear": fit_linear,
-}
+}  # fmt: skip

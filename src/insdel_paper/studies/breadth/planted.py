@@ -51,9 +51,7 @@ def sample(function: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def agreement(function: str, seed: int, size: Size = Size(), models: tuple[str, ...] = MODELS) -> pd.DataFrame:  # noqa: B008
     """How far each method's order, and the best orders, agree with the truth.
 
-    Returns
-    -------
-    DataFrame: function, seed, family, method, agreement (mean of Kendall's τ over the pairs), score
+    Returns a DataFrame: function, seed, family, method, agreement (mean of Kendall's τ over the pairs), score
     """
     x, y = sample(function, seed)
     half = ROWS * 2 // 3
@@ -67,7 +65,10 @@ def agreement(function: str, seed: int, size: Size = Size(), models: tuple[str, 
         values = attributed(fitted, chosen, methods(family), games, seed)
         scores = scored(areas(fitted, chosen, values, games, seed), chosen).set_index("method")["score"]
         values |= {f"best {mode}": np.stack([ranks(game, mode) for game in games]) for mode in ORDERS}
-        table = pd.DataFrame([{"method": name, "agreement": _mean_tau(part, truth)} for name, part in values.items()])
+        table = pd.DataFrame({"method": list(values), "agreement": [
+            float(np.mean([kendalltau(said, true).statistic for said, true in zip(part, truth, strict=True)]))
+            for part in values.values()
+        ]})  # fmt: skip
         parts.append(table.assign(score=table["method"].map(scores), function=function, seed=seed, family=family))
     return pd.concat(parts, ignore_index=True)
 
@@ -78,7 +79,3 @@ def ranks(game: Lattice | TreeGame, mode: str) -> np.ndarray:
     result = np.empty(game.n)
     result[order] = np.arange(game.n) if mode == "deletion" else -np.arange(game.n)
     return result
-
-
-def _mean_tau(values: np.ndarray, truth: list[np.ndarray]) -> float:
-    return float(np.mean([kendalltau(said, true).statistic for said, true in zip(values, truth, strict=True)]))

@@ -1,6 +1,6 @@
 """Insertion and deletion tests on pixels: networks, photos, saliency maps, walks  [appendix, image example]."""
 
-from insdel_paper.studies.images.classifier import Classifier, Preprocessing
+from insdel_paper.studies.images.network import Classifier, Preprocessing
 from insdel_paper.studies.images.photos import EMBEDDED, Photo, class_names, find_class, open_photo
 from insdel_paper.studies.images.saliency import MAPS, TITLES, Saliency, Settings, saliency_map
 from insdel_paper.studies.images.walk import (
@@ -14,28 +14,3 @@ from insdel_paper.studies.images.walk import (
     unit_auc,
 )
 from insdel_paper.studies.images.weights import WeightsError, load
-
-__all__ = [
-    "EMBEDDED",
-    "MAPS",
-    "REFERENCES",
-    "TITLES",
-    "Classifier",
-    "Photo",
-    "Preprocessing",
-    "Saliency",
-    "Settings",
-    "WeightsError",
-    "class_names",
-    "find_class",
-    "frames",
-    "load",
-    "measure",
-    "open_photo",
-    "pictures_per_second",
-    "pixel_walk",
-    "reference_image",
-    "saliency_map",
-    "unit_abc",
-    "unit_auc",
-]

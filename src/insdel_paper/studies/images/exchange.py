@@ -19,32 +19,35 @@ p-value below 0.05 as printed and none below 0.05 exchanged, with both preparati
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import product
+
 import numpy as np
 import pandas as pd
 
-from insdel.errors import UserError
+from insdel.errors import require_one_of
 from insdel_paper import printed as paper
 
 LIMIT = 0.05
+KEY = ["photo", "preparation"]
 MODES = ("deletion", "insertion")
 READINGS = ("as printed", "exchanged")
 
 
 def printed(reading: str = "as printed") -> pd.DataFrame:
     """The paper's table: one row per reference, columns deletion and insertion, in either reading."""
+    require_one_of("reading", reading, READINGS)
     table = paper.table("albatross").set_index("reference")[list(MODES)]
-    if reading not in READINGS:
-        raise UserError(f"reading must be one of {', '.join(READINGS)}, but it is {reading!r}.")
     return table if reading == "as printed" else table.set_axis(MODES[::-1], axis=1)[list(MODES)]
 
 
-def tables(areas: pd.DataFrame) -> pd.DataFrame:
-    """One row per photo: the eight AUCs, columns (reference, mode) in the paper's order.
+def tables(areas: pd.DataFrame, index: Sequence[str] = KEY) -> pd.DataFrame:
+    """One row per photo and preparation: the eight AUCs, columns (reference, mode) in the paper's order.
 
-    areas : photo, reference, mode, auc, of one preparation
+    areas : the columns of `index`, reference, mode, auc
     """
-    wide = areas.pivot_table(index="photo", columns=["reference", "mode"], values="auc")
-    return wide[[(reference, mode) for reference in printed().index for mode in MODES]]
+    wide = areas.pivot_table(index=list(index), columns=["reference", "mode"], values="auc", sort=False)
+    return wide[list(product(printed().index, MODES))]
 
 
 def eight(table: pd.DataFrame) -> np.ndarray:
@@ -84,32 +87,83 @@ def strangeness_p(numbers: np.ndarray, reading: str) -> float:
 
 
 def verdict(areas: pd.DataFrame) -> pd.DataFrame:
-    """The statistics, one row per preparation and reading.
-
-    areas : photo, preparation, reference, mode, auc
-    """
+    """The statistics, one row per preparation and reading, of the areas that `tables` takes."""
     rows = []
-    for preparation, part in areas.groupby("preparation", sort=False):
-        numbers = tables(part).to_numpy(dtype=float)
-        for reading in READINGS:
-            rows.append({
-                "preparation": preparation, "reading": reading, "photos": len(numbers),
-                "gain": float(gain(eight(printed(reading)))), "gain_p": gain_p(numbers, reading),
-                "strangeness_p": strangeness_p(numbers, reading),
-                "nearest": float(distance(numbers, printed(reading)).min()),
-                "reversed_in_all": int((reversed_rows(numbers) == 4).sum()),
-            })  # fmt: skip
+    for preparation, part in tables(areas).groupby(level="preparation", sort=False):
+        numbers = part.to_numpy(dtype=float)
+        rows += [{
+            "preparation": preparation, "reading": reading, "photos": len(numbers),
+            "gain": float(gain(eight(printed(reading)))), "gain_p": gain_p(numbers, reading),
+            "strangeness_p": strangeness_p(numbers, reading),
+            "nearest": float(distance(numbers, printed(reading)).min()),
+            "reversed_in_all": int((reversed_rows(numbers) == 4).sum()),
+        } for reading in READINGS]  # fmt: skip
     return pd.DataFrame(rows)
 
 
 def is_refuted(found: pd.DataFrame) -> bool:
     """Whether the table as printed is unlike those of the photos: the first half of the rule."""
-    as_printed = found.loc[found["reading"] == "as printed", ["gain_p", "strangeness_p"]]
-    return bool((as_printed < LIMIT).all(axis=None))
+    return bool((found.loc[found["reading"] == "as printed", ["gain_p", "strangeness_p"]] < LIMIT).all(axis=None))
 
 
 def is_exchanged(found: pd.DataFrame) -> bool:
     """Whether the statistics of `verdict` say so, by the rule above."""
-    smaller = found[["gain_p", "strangeness_p"]] < LIMIT
-    as_printed = found["reading"] == "as printed"
-    return bool(smaller[as_printed].all(axis=None) and not smaller[~as_printed].any(axis=None))
+    exchanged = found.loc[found["reading"] == "exchanged", ["gain_p", "strangeness_p"]]
+    return is_refuted(found) and not (exchanged < LIMIT).any(axis=None)
+
+
+def nearest(areas: pd.DataFrame, count: int = 10) -> pd.DataFrame:
+    """The tables that are nearest to the paper's in either reading, nearest first.
+
+    Returns
+    -------
+    photo, preparation, the distance to each reading, gain, reversed (rows with deletion above insertion)
+    """
+    wide = tables(areas)
+    numbers = wide.to_numpy(dtype=float)
+    apart = pd.DataFrame({reading: distance(numbers, printed(reading)) for reading in READINGS}, index=wide.index)
+    best = apart.min(axis=1).sort_values(kind="stable").index
+    table = apart.assign(gain=gain(numbers), reversed=reversed_rows(numbers))
+    return table.loc[best].head(count).reset_index()
+
+
+def short(photo: str) -> str:
+    """A photo's name without what all of them share."""
+    return photo.replace("_Albatross_", " ").replace("Black_Footed", "Black-footed")
+
+
+def with_short_names(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows by photo and preparation → rows by "photo, preparation"."""
+    return table.set_axis([f"{short(photo)}, {preparation}" for photo, preparation in table.index])
+
+
+def both_tests(wide: pd.DataFrame) -> pd.DataFrame:
+    """Columns (reference, mode) → one column per reference: "deletion / insertion"."""
+    cells = wide.map("{:.3f}".format)
+    return pd.DataFrame({name: cells[name, "deletion"] + " / " + cells[name, "insertion"] for name in printed().index})
+
+
+def nearest_table(areas: pd.DataFrame) -> pd.DataFrame:
+    """The paper's table in both readings, then the photos, beginning with the nearest."""
+    ranked = nearest(areas, len(areas)).set_index(KEY)
+    wide = tables(areas).loc[ranked.index]
+    ours = both_tests(wide)
+    for reading in READINGS:
+        ours[f"distance, {reading}"] = ranked[reading].map("{:.3f}".format)
+    theirs = pd.DataFrame({f"the paper, {reading}": eight(printed(reading)) for reading in READINGS}, wide.columns).T
+    return pd.concat([both_tests(theirs), with_short_names(ours)]).fillna("")
+
+
+def change_table(changes: pd.DataFrame) -> pd.DataFrame:
+    """Means over the photos after each change, and the largest change of any number of any photo.
+
+    changes : photo, what, value, reference, mode, auc; the first rows are the usual settings
+    """
+    way = ["what", "value"]
+    wide = tables(changes, [*way, "photo"])
+    usual = wide.xs(wide.index[0][:2], level=way).loc[wide.index.get_level_values("photo")]
+    moved = (wide - usual.to_numpy()).abs().groupby(level=way, sort=False)
+    return both_tests(wide.groupby(level=way, sort=False).mean()).assign(**{
+        "mean change": moved.mean().mean(axis=1).map("{:.3f}".format),
+        "largest change": moved.max().max(axis=1).map("{:.3f}".format),
+    })  # fmt: skip

@@ -1,60 +1,34 @@
 """Does the paper's map mark the bird's face?  [section 1: "especially the eye and beak"]
 
-CUB's annotation of parts is not available here. The boxes below were drawn by hand on the prepared pictures of the
-nearest photos, before their maps were looked at: one around the face (eye and beak with what lies between),
+CUB's annotation of parts is not available here. The boxes in `faces.yml` were drawn by hand on the prepared pictures
+of the nearest photos, before their maps were looked at: one around the face (eye and beak with what lies between),
 one around all that is seen of the bird.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import yaml
 from numpy.typing import ArrayLike
 
+from insdel_paper.studies.images.exchange import KEY, with_short_names
+
 SHARES = (0.01, 0.05, 0.2)  # of the pixels, the most salient first
+BOXES = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
 
 
-@dataclass(frozen=True)
-class Box:
-    """Rows top … bottom − 1 and columns left … right − 1 of a picture."""
-
-    left: int
-    top: int
-    right: int
-    bottom: int
-
-    def mask(self, height: int, width: int) -> np.ndarray:
-        """(height, width), whether a pixel lies in the box."""
-        inside = np.zeros((height, width), dtype=bool)
-        inside[self.top : self.bottom, self.left : self.right] = True
-        return inside
+def boxes(photo: str, preparation: str) -> dict[str, list[int]]:
+    """The boxes of a photo in a preparation, (left, top, right, bottom); KeyError where none was drawn."""
+    name = f"{photo}, {preparation}"
+    if name not in BOXES:
+        raise KeyError(f"no boxes were drawn on {name}. Draw a face and a bird, and add them to faces.yml.")
+    return BOXES[name]
 
 
-# photo and preparation → face, bird
-BOXES: dict[tuple[str, str], tuple[Box, Box]] = {
-    ("Sooty_Albatross_0006_796390", "resized"): (Box(82, 96, 112, 118), Box(82, 0, 194, 224)),
-    ("Laysan_Albatross_0065_809", "resized"): (Box(176, 48, 224, 106), Box(0, 39, 224, 224)),
-    ("Laysan_Albatross_0059_488", "resized"): (Box(84, 35, 121, 60), Box(0, 31, 183, 180)),
-    ("Sooty_Albatross_0058_796360", "resized"): (Box(163, 55, 197, 91), Box(0, 0, 197, 224)),
-    ("Laysan_Albatross_0100_735", "cropped"): (Box(129, 85, 165, 104), Box(0, 12, 165, 224)),
-    ("Sooty_Albatross_0004_796366", "cropped"): (Box(4, 70, 46, 102), Box(0, 0, 223, 224)),
-    ("Laysan_Albatross_0096_673", "resized"): (Box(180, 54, 224, 99), Box(0, 40, 224, 224)),
-    ("Laysan_Albatross_0059_488", "cropped"): (Box(84, 18, 124, 44), Box(0, 5, 205, 201)),
-    ("Laysan_Albatross_0004_930", "cropped"): (Box(120, 41, 213, 101), Box(0, 18, 213, 224)),
-    ("Black_Footed_Albatross_0038_212", "cropped"): (Box(0, 20, 60, 66), Box(0, 10, 224, 166)),
-}
-
-
-def boxes(key: tuple[str, str]) -> dict[str, Box]:
-    """The boxes of a photo in a preparation; KeyError with what to do where none was drawn."""
-    if key not in BOXES:
-        raise KeyError(f"no boxes were drawn on {key[0]}, {key[1]}. Draw a face and a bird, and add them to BOXES.")
-    return dict(zip(("face", "bird"), BOXES[key], strict=True))
-
-
-def shares_inside(scores: ArrayLike, boxes: dict[str, Box]) -> pd.DataFrame:
+def shares_inside(scores: ArrayLike, boxes: dict[str, list[int]]) -> pd.DataFrame:
     """How much of the most salient pixels lies in each box.
 
     scores : (height, width)
@@ -66,10 +40,29 @@ def shares_inside(scores: ArrayLike, boxes: dict[str, Box]) -> pd.DataFrame:
     scores = np.asarray(scores, dtype=float)
     ranked = np.argsort(-scores.reshape(-1), kind="stable")
     rows = []
-    for name, box in boxes.items():
-        mask = box.mask(*scores.shape)
+    for name, (left, top, right, bottom) in boxes.items():
+        mask = np.zeros(scores.shape)
+        mask[top:bottom, left:right] = 1
         for share in SHARES:
-            first = ranked[: max(1, round(share * scores.size))]
-            rows.append({"box": name, "area": float(mask.mean()), "share": share,
-                         "inside": float(mask.reshape(-1)[first].mean())})  # fmt: skip
+            inside = mask.reshape(-1)[ranked[: max(1, round(share * scores.size))]].mean()
+            rows.append({"box": name, "area": float(mask.mean()), "share": share, "inside": float(inside)})
     return pd.DataFrame(rows)
+
+
+def face_table(marked: pd.DataFrame) -> pd.DataFrame:
+    """Share of the picture, and of its most salient pixels, that lies in each box.
+
+    marked : photo, preparation, box, area, share, inside
+    """
+    columns = {}
+    for box, part in marked.set_index(KEY).groupby("box", sort=False):
+        columns[box, "area"] = part.loc[part["share"] == SHARES[0], "area"]
+        for share, rows in part.groupby("share"):
+            columns[box, f"of the first {share:.0%}"] = rows["inside"]
+    return with_short_names(pd.DataFrame(columns))
+
+
+def times_area(marked: pd.DataFrame, box: str, share: float) -> pd.Series:
+    """How many times its share of the picture a box holds of the most salient pixels, by photo."""
+    part = marked[(marked["box"] == box) & (marked["share"] == share)].set_index(KEY)
+    return part["inside"] / part["area"]

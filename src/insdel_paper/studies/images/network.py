@@ -1,4 +1,4 @@
-"""EfficientNet in plain torch: one definition for B0 and for Lite0.
+"""A network with its preprocessing, and EfficientNet in plain torch: one definition for B0 and for Lite0.
 
 Batch norms are folded into the convolutions before them, so a network is convolutions,
 activations and one linear layer. The paper's image example uses B0  [appendix, image example].
@@ -7,10 +7,14 @@ activations and one linear layer. The paper's image example uses B0  [appendix, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from insdel.errors import UserError
 
 # (expansion, channels, blocks, stride of the first block, kernel) for each of the seven stages
 STAGES = (
@@ -37,11 +41,9 @@ class SameConv2d(nn.Conv2d):
     def forward(self, x: Tensor) -> Tensor:
         """(m, channels, height, width) → (m, channels′, ⌈height / stride⌉, ⌈width / stride⌉)."""
         (top, bottom), (left, right) = self.padding_for(x.shape[2], 0), self.padding_for(x.shape[3], 1)
-        if top == bottom and left == right:  # the library pads by itself, without a copy
-            return F.conv2d(x, self.weight, self.bias, self.stride, (top, left), groups=self.groups)
-        return F.conv2d(
-            F.pad(x, (left, right, top, bottom)), self.weight, self.bias, self.stride, groups=self.groups
-        )
+        even = top == bottom and left == right  # the library pads by itself, without a copy
+        x, padding = (x, (top, left)) if even else (F.pad(x, (left, right, top, bottom)), (0, 0))
+        return F.conv2d(x, self.weight, self.bias, self.stride, padding, groups=self.groups)
 
 
 class Block(nn.Module):
@@ -90,3 +92,59 @@ class EfficientNet(nn.Module):
         """Normalised images, (m, 3, height, width) → one score (logit) per class, (m, 1000)."""
         y = self.act(self.head(self.blocks(self.act(self.stem(x)))))
         return self.fc(y.mean((2, 3)))
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """What a network was trained on.
+
+    mean, std : per channel, of the scale on which colours are normalised
+    resize, size : the shorter side is brought to `resize` pixels (None: left as it is), then the central
+        `size` × `size` are cut out
+    """
+
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+    resize: int | None = 256
+    size: int = 224
+
+
+class Classifier(nn.Module):
+    """Probabilities of the classes, as a function of images in [0, 1].
+
+    Normalising is part of the function, so black is 0 and white is 1 whatever the network.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, body: nn.Module, preprocessing: Preprocessing, source: str) -> None:
+        super().__init__()
+        self.body, self.preprocessing, self.source = body.eval(), preprocessing, source
+        self.register_buffer("mean", torch.tensor(preprocessing.mean).reshape(3, 1, 1))
+        self.register_buffer("std", torch.tensor(preprocessing.std).reshape(3, 1, 1))
+        self.requires_grad_(False)  # gradients are taken by the pixels, never by the weights
+
+    @property
+    def first(self) -> nn.Conv2d:
+        """The first convolution, to which the paper's saliency map attributes."""
+        found = next((layer for layer in self.body.modules() if isinstance(layer, nn.Conv2d)), None)
+        if found is None:
+            raise UserError(
+                f"{self.source} has no convolution, which the layer saliency attributes to. "
+                "Choose another method, such as integrated_gradients, occlusion or rise."
+            )
+        return found
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network computes."""
+        return self.mean.device
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(m, 3, height, width) in [0, 1] → (m, classes) probabilities."""
+        return torch.softmax(self.body((images - self.mean) / self.std), dim=1)
+
+    def probability(self, label: int) -> Callable[[Tensor], Tensor]:
+        """Return f: the probability of one class, (m, 3, height, width) → (m,)."""
+        return lambda images: self(images)[:, label]

@@ -14,7 +14,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
 
 from insdel.errors import UserError
-from insdel_paper.studies.images.classifier import Preprocessing
+from insdel_paper.studies.images.network import Preprocessing
 
 EMBEDDED = {"coffee": "coffee.png", "cat": "chelsea.png", "rocket": "rocket.jpg", "astronaut": "astronaut.png"}
 SMALLEST = 32  # pixels of the shorter side: below, enlarging invents nearly everything
@@ -132,8 +132,6 @@ def find_class(label: int | str) -> int:
     numbers = {name.lower(): number for number, name in enumerate(names)}
     if wanted in numbers:
         return numbers[wanted]
-    close = get_close_matches(wanted, numbers, n=4, cutoff=0.5)
-    inside = [name for name in numbers if wanted in name.split()]
-    hints = ", ".join(dict.fromkeys(inside[:4] + close))
-    advice = f"Did you mean {hints}?" if hints else "Pass a number, 0 to 999, or a name in class_names()."
-    raise UserError(f"unknown class {label!r}. {advice}")
+    hints = [name for name in numbers if wanted in name.split()][:4] + get_close_matches(wanted, numbers, 4, 0.5)
+    found = f"Did you mean {', '.join(dict.fromkeys(hints))}?" if hints else ""
+    raise UserError(f"unknown class {label!r}. {found or 'Pass a number, 0 to 999, or a name in class_names().'}")

@@ -6,24 +6,25 @@ changing a pixel to the reference is A = −s.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
 from insdel.attribution import explain
-from insdel.errors import UserError
-from insdel.evaluate import in_batches, progress_off
-from insdel.store import atomic
-from insdel_paper.studies.images.classifier import Classifier
-from insdel_paper.studies.images.network import SameConv2d
+from insdel.errors import UserError, require_integer, require_one_of
+from insdel.evaluate import in_batches
+from insdel.identity import digest, plain
+from insdel.store import Store
+from insdel_paper.studies.images.network import Classifier, SameConv2d
 from insdel_paper.studies.images.walk import batch_size, noise
 
 GOLDEN = (5**0.5 - 1) / 2
@@ -49,7 +50,6 @@ class Settings:
     stride: int = 16
     seed: int = 0
     batch: int | None = None
-    progress: bool | None = False
     checkpoint: Path | None = None
     scale: float = 1.0
 
@@ -90,39 +90,27 @@ def layer_parts(
     start, end = first_outputs(network, torch.stack([baseline, image]))
 
     def value(outputs: Tensor) -> Tensor:
-        with _hooked(network.first, lambda *_: outputs):
+        with network.first.register_forward_hook(lambda *_: outputs):
             return network(image.expand(len(outputs), -1, -1, -1))[:, label]
 
     return path_parts(value, start, end, settings, index)
 
 
-class _Outputs(Exception):
-    """Outputs of a layer, thrown past all that follows it."""
-
-
 def first_outputs(network: Classifier, images: Tensor) -> Tensor:
     """What the first convolution makes of images; the rest of the network is not run."""
+    seen: list[Tensor] = []
 
     def stop(module: nn.Module, given: Any, outputs: Tensor) -> None:
-        raise _Outputs(outputs)
+        seen.append(outputs)
+        raise InterruptedError  # past all that follows the layer
 
-    try:
-        with torch.no_grad(), _hooked(network.first, stop):
-            network(images)
-    except _Outputs as seen:
-        outputs: Tensor = seen.args[0]
-        return outputs
-    raise UserError(f"the first convolution of {network.source} is never called. Choose another method, such as rise.")
-
-
-@contextmanager
-def _hooked(module: nn.Module, hook: Callable[..., Any]) -> Iterator[None]:
-    """Let a hook see, or replace, a module's outputs for a while."""
-    handle = module.register_forward_hook(hook)
-    try:
-        yield
-    finally:
-        handle.remove()
+    with suppress(InterruptedError), torch.no_grad(), network.first.register_forward_hook(stop):
+        network(images)
+    if not seen:
+        raise UserError(
+            f"the first convolution of {network.source} is never called. Choose another method, such as rise."
+        )
+    return seen[0]
 
 
 def path_parts(
@@ -152,56 +140,35 @@ def layer(network: Classifier, label: int, image: Tensor, settings: Settings) ->
 
     The 32 maps of the first convolution are summed; a pixel gets the sum of all 3 × 3 windows that contain it.
     """
-    total, gap = _average(layer_parts, network, label, image, settings)
+    parts = partial(layer_parts, network, label, image, settings=settings)
+    total, gap = _average("layer", parts, network, label, image, settings)
     return Saliency(window_sums(total, network.first, *image.shape[1:]), gap)
 
 
 def integrated_gradients(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
     """Integrated gradients on the picture itself, averaged over the same noise and summed over colours."""
+    parts = partial(path_parts, network.probability(label), end=image, settings=settings)
+    return Saliency(*_average("pixels", parts, network, label, image, settings))
 
 
-    def input_parts(
-        network: Classifier, label: int, image: Tensor, baseline: Tensor, settings: Settings, index: int = 0
-    ) -> Tensor:
-        return path_parts(network.probability(label), baseline, image, settings, index)
-
-    return Saliency(*_average(input_parts, network, label, image, settings))
-
-
-Parts = Callable[[Classifier, int, Tensor, Tensor, Settings, int], Tensor]
-
-
-def _average(parts: Parts, network: Classifier, label: int, image: Tensor, settings: Settings) -> tuple[Tensor, float]:
-    """Average over the baselines, and how much the sum exceeds f(x) − mean f(baseline)."""
-    if settings.baselines < 1:
-        raise UserError(f"baselines must be at least 1, but it is {settings.baselines}.")
-    total, change = torch.zeros(()).double(), settings.baselines * _value(network, label, image)
-    for index in tqdm(range(settings.baselines), unit=" baselines", disable=progress_off(settings.progress)):
-        baseline = noise(1, image, network, settings.seed + index, settings.scale)[0]
-        found, value = _kept(parts, index, network, label, image, baseline, settings)
-        total, change = total + found, change - value
-    return total / settings.baselines, (float(total.sum()) - change) / settings.baselines
-
-
-def _value(network: Classifier, label: int, image: Tensor) -> float:
-    with torch.no_grad():
-        return float(network(image[None])[0, label])
-
-
-def _kept(
-    parts: Parts, index: int, network: Classifier, label: int, image: Tensor, baseline: Tensor, settings: Settings
+def _average(
+    name: str, parts: Callable[..., Tensor], network: Classifier, label: int, image: Tensor, settings: Settings
 ) -> tuple[Tensor, float]:
-    """Compute one baseline's parts and probability, or read them if the checkpoint folder has them."""
-    if settings.checkpoint is None:
-        return parts(network, label, image, baseline, settings, index), _value(network, label, baseline)
-    path = settings.checkpoint / f"{parts.__name__}_{settings.seed}_{index:05d}.npz"
-    if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        found = parts(network, label, image, baseline, settings, index)
-        with atomic(path) as partial, partial.open("wb") as file:
-            np.savez(file, parts=found.numpy(), value=_value(network, label, baseline))
-    with np.load(path) as kept:
-        return torch.from_numpy(kept["parts"]), float(kept["value"])
+    """Average over the baselines, and how much its sum exceeds f(x) − mean f(baseline)."""
+    require_integer("baselines", settings.baselines, 1)
+    f = torch.no_grad()(network.probability(label))
+    decides = {key: getattr(settings, key) for key in ("steps", "scale", "seed")}
+    known = plain({"parts": name, "network": network.source, "label": label, "image": image, **decides})
+
+    def one(part: slice) -> pd.DataFrame:
+        baseline = noise(1, image, network, settings.seed + part.start, settings.scale)[0]
+        found = pd.DataFrame(parts(baseline, index=part.start).numpy())
+        return found.rename(columns=str).assign(value=float(f(baseline[None])[0]))
+
+    store = Store(settings.checkpoint and settings.checkpoint / digest(known), lambda: known)
+    tables = store.chunks(settings.baselines, 1, one, progress=False)
+    mean = torch.from_numpy(np.stack(tables).mean(axis=0))  # the last column holds f(baseline)
+    return mean[:, :-1], float(mean[:, :-1].sum() - (f(image[None])[0] - mean[0, -1]))
 
 
 def gradient(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
@@ -213,33 +180,33 @@ def gradient(network: Classifier, label: int, image: Tensor, settings: Settings)
 
 
 def occlusion(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
-    """Fall of the probability when a square around the pixel turns grey, averaged over the squares that hold it."""
+    """Fall of the probability when a square around the pixel turns grey, averaged over the squares that hold it.
+
+    The last square in each direction ends at the picture's edge.
+    """
     height, width = image.shape[1:]
-    rows, columns = (_corners(side, settings.patch, settings.stride) for side in (height, width))
-    masks = torch.zeros(len(rows) * len(columns), height, width)
-    for mask, (top, left) in zip(masks, ((r, c) for r in rows for c in columns), strict=True):
-        mask[top : top + settings.patch, left : left + settings.patch] = 1
+    patch, stride = settings.patch, settings.stride
+    if not 1 <= stride <= patch <= min(height, width):
+        raise UserError(
+            f"occlusion needs 1 ≤ stride ≤ patch ≤ {min(height, width)}; found stride {stride} and patch {patch}."
+        )
+    tops, lefts = ([*range(0, side - patch, stride), side - patch] for side in (height, width))
+    masks = torch.zeros(len(tops) * len(lefts), height, width)
+    for mask, (top, left) in zip(masks, ((top, left) for top in tops for left in lefts), strict=True):
+        mask[top : top + patch, left : left + patch] = 1
     values = _masked(network, label, image, 1 - masks, settings)
     with torch.no_grad():
         falls = network.probability(label)(image[None]).double().cpu() - values
     return Saliency(torch.tensordot(falls, masks.double(), 1) / masks.double().sum(dim=0))
 
 
-def _corners(side: int, patch: int, stride: int) -> list[int]:
-    """Where the squares begin; the last one ends at the picture's edge."""
-    if not 1 <= stride <= patch <= side:
-        raise UserError(f"occlusion needs 1 ≤ stride ≤ patch ≤ {side}; found stride {stride} and patch {patch}.")
-    return [*range(0, side - patch, stride), side - patch]
-
-
 def rise(network: Classifier, label: int, image: Tensor, settings: Settings) -> Saliency:
     """RISE: probability of the picture seen through random masks, averaged over the masks that show the pixel."""
-    if settings.masks < 1:
-        raise UserError(f"masks must be at least 1, but it is {settings.masks}.")
+    require_integer("masks", settings.masks, 1)
     generator = np.random.default_rng(settings.seed)
     height, width = image.shape[1:]
     total, seen = torch.zeros(height, width).double(), torch.zeros(height, width).double()
-    for first in tqdm(range(0, settings.masks, 64), unit=" × 64 masks", disable=progress_off(settings.progress)):
+    for first in range(0, settings.masks, 64):
         masks = rise_masks(min(64, settings.masks - first), height, width, generator)
         values = _masked(network, label, image, masks, settings)
         total += torch.tensordot(values, masks.double(), 1)
@@ -259,11 +226,10 @@ def rise_masks(count: int, height: int, width: int, generator: np.random.Generat
 
 def _masked(network: Classifier, label: int, image: Tensor, masks: Tensor, settings: Settings) -> Tensor:
     """Probabilities of the picture where the masks (m, height, width) let it through, grey elsewhere: (m,)."""
-    f = network.probability(label)
 
     def values(first: int, last: int) -> Tensor:
         through = masks[first:last, None].to(image)
-        return f(network.mean + through * (image - network.mean)).double().cpu()
+        return network(network.mean + through * (image - network.mean))[:, label].double().cpu()
 
     with torch.no_grad():
         return torch.cat(list(in_batches(len(masks), batch_size(image.device, settings.batch), values)))
@@ -276,27 +242,13 @@ def random(network: Classifier, label: int, image: Tensor, settings: Settings) -
 
 
 MAPS: dict[str, Callable[[Classifier, int, Tensor, Settings], Saliency]] = {
-    "layer": layer,
-    "integrated_gradients": integrated_gradients,
-    "gradient": gradient,
-    "occlusion": occlusion,
-    "rise": rise,
-    "random": random,
+    how.__name__: how for how in (layer, integrated_gradients, gradient, occlusion, rise, random)
 }
-TITLES = {
-    "layer": "layer IG (paper)",
-    "integrated_gradients": "IG on pixels",
-    "gradient": "gradient",
-    "occlusion": "occlusion",
-    "rise": "RISE",
-    "random": "random",
-}
+TITLES = dict(zip(MAPS, ("layer IG (paper)", "IG on pixels", "gradient", "occlusion", "RISE", "random"), strict=True))
 
 
 def saliency_map(
     method: str, network: Classifier, label: int, image: Tensor, settings: Settings | None = None
 ) -> Saliency:
     """What each pixel adds to the probability of class `label`, by one of the methods in `MAPS`."""
-    if method not in MAPS:
-        raise UserError(f"method must be one of {', '.join(MAPS)}, but it is {method!r}.")
-    return MAPS[method](network, label, image, settings or Settings())
+    return MAPS[require_one_of("method", method, MAPS)](network, label, image, settings or Settings())

@@ -8,7 +8,6 @@ of the curve, and so all areas, are the same.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -20,13 +19,13 @@ from scipy.ndimage import gaussian_filter
 from torch import Tensor
 
 from insdel.curves import MODES, order
-from insdel.errors import UserError
+from insdel.errors import UserError, require_one_of
 from insdel.evaluate import Pairs, hybrid_values
-from insdel_paper.studies.images.classifier import Classifier
+from insdel.own.devices import read_clock
+from insdel_paper.studies.images.network import Classifier
 
 BATCH = {"cpu": 4, "cuda": 256}  # images per model call: a CPU's cache holds few
 REFERENCES = ("blurred", "mean", "white", "black", "noise", "farthest")
-BLUR_WIDTH, BLUR_SIGMA = 11, 5.0  # Petsiuk's
 
 Probability = Callable[[Tensor], Tensor]
 
@@ -41,11 +40,10 @@ def blur(images: Tensor, background: Tensor) -> Tensor:
 
     images : (m, 3, height, width); background : (3, 1, 1), the colour beyond the picture's edges
     """
-    point = np.zeros((BLUR_WIDTH, BLUR_WIDTH))
-    point[BLUR_WIDTH // 2, BLUR_WIDTH // 2] = 1.0
-    kernel = torch.from_numpy(gaussian_filter(point, BLUR_SIGMA)).to(images)
-    weight = kernel.expand(3, 1, -1, -1)
-    return background + F.conv2d(images - background, weight, padding=BLUR_WIDTH // 2, groups=3)
+    point = np.zeros((11, 11))
+    point[5, 5] = 1.0
+    kernel = torch.from_numpy(gaussian_filter(point, 5.0)).to(images)
+    return background + F.conv2d(images - background, kernel.expand(3, 1, -1, -1), padding=5, groups=3)
 
 
 def reference_image(name: str, image: Tensor, network: Classifier, seed: int = 0) -> Tensor:
@@ -57,17 +55,17 @@ def reference_image(name: str, image: Tensor, network: Classifier, seed: int = 0
     noise : normal, with the mean and spread of the network's normalisation
     farthest : 0 or 1 in each channel, whichever is farther from the picture
     """
-    mean, std = network.mean.to(image), network.std.to(image)
+    mean = network.mean.to(image)
+    require_one_of("reference", name, REFERENCES)
     if name == "blurred":
         return blur(image[None], mean)[0]
     if name == "noise":
         return noise(1, image, network, seed)[0]
     if name == "farthest":
         return (image < 0.5).to(image.dtype)
-    constants = {"mean": mean, "white": torch.ones_like(std), "black": torch.zeros_like(std)}
-    if name not in constants:
-        raise UserError(f"reference must be one of {', '.join(REFERENCES)}, but it is {name!r}.")
-    return constants[name].expand_as(image).clone()
+    return (
+        {"mean": mean, "white": torch.ones_like(mean), "black": torch.zeros_like(mean)}[name].expand_as(image).clone()
+    )
 
 
 def noise(count: int, image: Tensor, network: Classifier, seed: int, scale: float = 1.0) -> Tensor:
@@ -92,7 +90,6 @@ def pixel_walk(
     mode: str = "deletion",
     step: int = 224,
     batch: int | None = None,
-    progress: bool | None = False,
 ) -> pd.DataFrame:
     """Predictions while the pixels of `reference` replace those of `image`, `step` at a time.
 
@@ -108,10 +105,7 @@ def pixel_walk(
     """
     height, width = image.shape[1:]
     n = height * width
-    scores = torch.as_tensor(saliency).reshape(-1)
-    if scores.numel() != n:
-        raise UserError(f"saliency must have {height} × {width} = {n} values, but has {scores.numel()}.")
-    place = torch.as_tensor(order(-scores, mode)).argsort().to(image.device)  # when each pixel changes
+    place = _places(saliency, mode, image)
     counts = torch.as_tensor(step_counts(n, step), device=image.device)
 
     def select(rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -120,7 +114,7 @@ def pixel_walk(
 
     pairs = Pairs.of(image.reshape(-1), reference.reshape(-1))
     shaped = lambda z: f(z.reshape(-1, 3, height, width))  # noqa: E731
-    values = hybrid_values(shaped, pairs, len(counts), select, batch_size(image.device, batch), progress)
+    values = hybrid_values(shaped, pairs, len(counts), select, batch_size(image.device, batch), False)
     changed = counts.cpu().numpy()
     return pd.DataFrame({"changed": changed, "fraction": changed / n, "value": np.concatenate(list(values))})
 
@@ -129,10 +123,18 @@ def frames(
     image: Tensor, reference: Tensor, saliency: ArrayLike | Tensor, fractions: ArrayLike, mode: str = "deletion"
 ) -> Tensor:
     """What the network sees once these fractions of the pixels are changed: (frames, 3, height, width)."""
-    place = torch.as_tensor(order(-torch.as_tensor(saliency).reshape(-1), mode)).argsort()
-    counts = torch.as_tensor(np.round(np.asarray(fractions) * place.numel()))
-    changed = place.reshape(image.shape[1:]).to(image.device) < counts.reshape(-1, 1, 1).to(image.device)
+    place = _places(saliency, mode, image)
+    counts = torch.as_tensor(np.round(np.asarray(fractions) * place.numel())).to(image.device)
+    changed = place.reshape(image.shape[1:]) < counts.reshape(-1, 1, 1)
     return torch.where(changed[:, None], reference, image)
+
+
+def _places(saliency: ArrayLike | Tensor, mode: str, image: Tensor) -> Tensor:
+    """When each pixel changes, (height · width,) from 0, on the image's device."""
+    scores, (height, width) = torch.as_tensor(saliency).reshape(-1), image.shape[1:]
+    if scores.numel() != (n := height * width):
+        raise UserError(f"saliency must have {height} × {width} = {n} values, but has {scores.numel()}.")
+    return torch.as_tensor(order(-scores, mode)).argsort().to(image.device)
 
 
 def pictures_per_second(f: Probability, image: Tensor, size: int, least: int = 16) -> float:
@@ -141,15 +143,12 @@ def pictures_per_second(f: Probability, image: Tensor, size: int, least: int = 1
     image : (3, height, width); least : pictures to look at in all
     """
     pile, rounds = image.expand(size, -1, -1, -1).contiguous(), max(1, least // size)
-    wait = torch.cuda.synchronize if image.device.type == "cuda" else lambda: None
     with torch.no_grad():
         f(pile)
-        wait()
-        started = time.perf_counter()
+        started = read_clock()
         for _ in range(rounds):
             f(pile)
-        wait()
-    return rounds * size / (time.perf_counter() - started)
+    return rounds * size / (read_clock() - started)
 
 
 def unit_auc(curve: pd.DataFrame) -> float:
@@ -173,7 +172,6 @@ def measure(
     saliency: ArrayLike | Tensor,
     step: int = 224,
     batch: int | None = None,
-    progress: bool | None = False,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both tests of one saliency map, for each reference.
 
@@ -185,9 +183,9 @@ def measure(
     areas, curves = [], []
     for name, reference in references.items():
         for mode in MODES:
-            curve = pixel_walk(f, image, reference, saliency, mode, step, batch, progress)
+            curve = pixel_walk(f, image, reference, saliency, mode, step, batch)
             start, end = curve["value"].iloc[[0, -1]]
-            row = {"reference": name, "mode": mode, "auc": unit_auc(curve), "abc": unit_abc(curve, mode)}
-            areas.append(row | {"start": start, "end": end})
+            areas.append({"reference": name, "mode": mode, "auc": unit_auc(curve), "abc": unit_abc(curve, mode),
+                          "start": start, "end": end})  # fmt: skip
             curves.append(curve.assign(reference=name, mode=mode))
     return pd.DataFrame(areas), pd.concat(curves, ignore_index=True)

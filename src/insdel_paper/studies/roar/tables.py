@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import yaml
+from scipy.interpolate import interp1d
+from scipy.stats import pearsonr, rankdata
 
 from insdel.curves import abc
 from insdel.stats import naive_error, plus_minus
 
-TITLES = {
-    "kernel_shap": "Kernel SHAP, by size",
-    "integrated_gradients": "IG, by size",
-    "deeplift": "DeepLIFT, by size",
-    "lime": "LIME, by size",
-    "input_x_gradient": "Input × Gradient, by size",
-    "vanilla_grad": "Vanilla Grad, by size",
-    "kernel_shap_signed": "Kernel SHAP, signed",
-    "integrated_gradients_signed": "IG, signed",
-    "global": "one order for all rows",
-    "random": "random",
-}
-FORM_TITLES = {
-    "features": "mean and mode, retrained (ROAR)",
-    "imputed": "drawn, retrained",
-    "road": "drawn, not retrained (ROAD)",
-}
-SIGHT_TITLES = {"mask": "the mask", "read": "reading rows with mean and mode", "read_imputed": "reading drawn rows"}
+_TEXTS = yaml.safe_load(Path(__file__).with_name("titles.yml").read_text(encoding="utf-8"))
+TITLES, FORM_TITLES, SIGHT_TITLES = (_TEXTS[name] for name in ("rankings", "forms", "sights"))
 STRAIGHT = 0.1  # a bend below this counts as nearly straight; 0.5 is the largest possible
 LEVEL = 2.0  # standard errors that decide
 
@@ -46,14 +34,8 @@ def losses(table: pd.DataFrame, form: str = "features") -> pd.DataFrame:
 def curve(table: pd.DataFrame, ranking: str, form: str = "features") -> np.ndarray:
     """Loss after 0, 1, …, n removed features, (replicates, n + 1), linear between those that were trained."""
     rows = table[(table["input"] == form) & (table["ranking"] == ranking)]
-    wide = rows.pivot_table(index="replicate", columns="removed", values="loss").sort_index(axis=1)
-    counts = wide.columns.to_numpy(float)
-    return np.stack([np.interp(np.arange(counts[-1] + 1), counts, values) for values in wide.to_numpy()])
-
-
-def areas(table: pd.DataFrame, ranking: str, form: str = "features") -> np.ndarray:
-    """Area between curve and straight line over shares 0 to 1, per replicate: the book's ABC per feature."""
-    return np.asarray(abc(curve(table, ranking, form), "insertion", per_feature=True))
+    wide = rows.pivot_table(index="replicate", columns="removed", values="loss")
+    return np.asarray(interp1d(wide.columns, wide)(np.arange(wide.columns.max() + 1)))
 
 
 def rises(table: pd.DataFrame, form: str = "features") -> np.ndarray:
@@ -68,30 +50,32 @@ def is_noise(table: pd.DataFrame, level: float = LEVEL) -> bool:
     return not (len(rise) > 1 and rise.mean() > level * naive_error(rise))
 
 
+def areas(table: pd.DataFrame, ranking: str, form: str = "features") -> np.ndarray:
+    """Area between curve and straight line over shares 0 to 1, per replicate: the book's ABC per feature."""
+    return np.asarray(abc(curve(table, ranking, form), "insertion", per_feature=True))
+
+
 def bend(table: pd.DataFrame, ranking: str, form: str = "features") -> np.ndarray:
     """Area as a share of the mean rise, (replicates,): 0 straight, 0.5 all is lost at once, below 0 late."""
     return areas(table, ranking, form) / rises(table, form).mean()
 
 
 def bends(table: pd.DataFrame, form: str = "features") -> pd.DataFrame:
-    """Per ranking: area, bend and its standard error over the replicates."""
-    rows = {}
-    for ranking in table["ranking"].unique():
-        result = bend(table, ranking, form)
-        mean, se = result.mean(), naive_error(result)
-        rows[ranking] = {"area": areas(table, ranking, form).mean(), "bend": mean, "se": se}
+    """Per ranking: bend and its standard error over the replicates."""
+    found = {ranking: bend(table, ranking, form) for ranking in table["ranking"].unique()}
+    rows = {ranking: {"bend": values.mean(), "se": naive_error(values)} for ranking, values in found.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ranking")
+
+
+def _cells(found: pd.DataFrame) -> pd.Series:
+    """Bend ± standard error of every ranking as text."""
+    return found.apply(lambda row: plus_minus(row["bend"], row["se"], 2, "+"), axis=1)
 
 
 def by_form(table: pd.DataFrame) -> pd.DataFrame:
     """Bend ± standard error of every ranking (rows) in every form of removal that the table has (columns)."""
-    forms = [form for form in FORM_TITLES if form in set(table["input"])]
-    result = {FORM_TITLES[form]: bends(table, form) for form in forms}
-    cells = {
-        name: [f"{b:+.2f} ± {se:.2f}" for b, se in part[["bend", "se"]].to_numpy()] for name, part in result.items()
-    }
-    rankings = next(iter(result.values())).index
-    return pd.DataFrame(cells, index=[TITLES[name] for name in rankings]).rename_axis("ranking")
+    forms = {title: form for form, title in FORM_TITLES.items() if form in set(table["input"])}
+    return pd.DataFrame({title: _cells(bends(table, form)) for title, form in forms.items()}).rename(index=TITLES)
 
 
 def leaks(table: pd.DataFrame, sight: str = "mask") -> pd.DataFrame:
@@ -119,48 +103,15 @@ def leak_table(table: pd.DataFrame) -> pd.DataFrame:
     DataFrame by ranking and share: the mask itself; read off rows filled by mean and mode; read off drawn rows; and
     the share of the removed features that the readings name, beside that of naming the ones most often removed
     """
-    key = ["ranking", "fraction"]
-    columns = {}
+    key, columns = ["ranking", "fraction"], {}
     for sight, name in SIGHT_TITLES.items():
-        part = leaks(table, sight).set_index(key)
-        numbers = 100 * part[["undone", "se"]].to_numpy()
-        columns[f"undone by {name}"] = [f"{undone:.0f} ± {se:.0f} %" for undone, se in numbers]
+        part = 100 * leaks(table, sight).set_index(key)[["undone", "se"]]
+        columns[f"undone by {name}"] = part.apply(lambda row: f"{row['undone']:.0f} ± {row['se']:.0f} %", axis=1)
     for sight in ("read", "read_imputed"):
-        part = table[table["input"] == sight].groupby(key, sort=False)[["named", "by_habit"]].first()
-        columns[f"named, {SIGHT_TITLES[sight]}"] = [f"{100 * value:.0f} %" for value in part["named"]]
-    columns["named without looking"] = [f"{100 * value:.0f} %" for value in part["by_habit"]]
-    return pd.DataFrame(columns, index=part.index).rename(index=TITLES)
-
-
-def claims(table: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
-    """What section 6 says about a data set, and what the bends say: value, se, verdict.
-
-    "holds" and its opposite are decided by `level` standard errors; a table of noise decides nothing.
-    """
-    present = [name for name in TITLES if name in set(table["ranking"])]
-    rows = {}
-
-    def judge(statement: str, values: np.ndarray, opposite: str, off: Callable[[float], float]) -> None:
-        """A statement about the mean of values by replicate; off : below 0 where it holds."""
-        value, se = float(values.mean()), naive_error(values)
-        margin = off(value) / se if se else np.copysign(np.inf, off(value))
-        verdict = "holds" if margin < -level else opposite if margin > level else "undecided"
-        rows[statement] = {"value": value, "se": se, "verdict": verdict}
-
-    for ranking in present:
-        if ranking not in ("global", "random"):
-            title, bent = TITLES[ranking], bend(table, ranking)
-            judge(f"nearly straight: {title}", bent, "does not hold", lambda value: abs(value) - STRAIGHT)
-    for method, name in (("kernel_shap", "Kernel SHAP"), ("integrated_gradients", "IG")):
-        if {method, f"{method}_signed"} <= set(present):
-            gain = bend(table, method) - bend(table, f"{method}_signed")
-            statement = f"signed nearly as good as by size: {name}"
-            judge(statement, gain, "does not hold", lambda value: value - STRAIGHT)
-    if {"kernel_shap", "integrated_gradients"} <= set(present):
-        lead = bend(table, "integrated_gradients") - bend(table, "kernel_shap")
-        judge("IG by size ahead of Kernel SHAP by size", lead, "the opposite", lambda value: -value)
-    shown = pd.DataFrame.from_dict(rows, orient="index").rename_axis("statement")
-    return shown.assign(verdict="noise") if is_noise(table, level) else shown
+        named = 100 * table[table["input"] == sight].groupby(key, sort=False)[["named", "by_habit"]].first()
+        columns[f"named, {SIGHT_TITLES[sight]}"] = named["named"].map("{:.0f} %".format)
+    columns["named without looking"] = named["by_habit"].map("{:.0f} %".format)
+    return pd.DataFrame(columns, index=named.index).rename(index=TITLES)
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
@@ -169,20 +120,16 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     digits = 3 if result["loss"].max() < 1 else 2
     cell = [plus_minus(row.loss, row.se, digits) for row in result.itertuples()]
     wide = result.assign(cell=cell).pivot_table(index="ranking", columns="fraction", values="cell", aggfunc="first")
-    bent = bends(table).apply(lambda row: plus_minus(row["bend"], row["se"], 2, "+"), axis=1)
-    shown = wide.assign(bend=bent).loc[list(dict.fromkeys(result["ranking"]))]
+    shown = wide.assign(bend=_cells(bends(table))).loc[list(dict.fromkeys(result["ranking"]))]
     return shown.rename(index=TITLES).rename_axis(columns="share removed")
 
 
 def side_by_side(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Bend ± standard error per ranking (rows) and run (columns); "noise" where the rise is none."""
-    columns = {}
-    for name, table in tables.items():
-        noise = is_noise(table)
-        result = bends(table)
-        cells = ["noise" if noise else plus_minus(bent, se, 2, "+") for bent, se in result[["bend", "se"]].to_numpy()]
-        columns[name] = pd.Series(cells, index=result.index)
-    shown = pd.DataFrame(columns).fillna("")
+    shown = pd.DataFrame({name: _cells(bends(table)) for name, table in tables.items()})
+    for name in (name for name, table in tables.items() if is_noise(table)):
+        shown[name] = shown[name].where(shown[name].isna(), "noise")
+    shown = shown.fillna("")
     return shown.loc[[ranking for ranking in TITLES if ranking in shown.index]].rename(index=TITLES)
 
 
@@ -229,10 +176,16 @@ def agreement_with_abc(
     """
     methods = [name for name in table["ranking"].unique() if name in set(areas["method"])]
     rng = np.random.default_rng(seed)
-    scores = _drawn_areas(areas, pairs, methods, draws, rng)
-    forms = [form for form in FORM_TITLES if form in set(table["input"])]
+    points = np.unique(pairs[["row", "reference_row"]])
+    counts = rng.multinomial(len(points), np.full(len(points), 1 / len(points)), size=draws)
+    ends = [np.searchsorted(points, pairs[name]) for name in ("row", "reference_row")]
+    weights = np.vstack([np.ones(len(pairs)), counts[:, ends[0]] * counts[:, ends[1]]])  # first the pairs as they are
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    wide = areas.pivot_table(index="pair", columns=["mode", "method"], values="abc_per_feature").loc[pairs["pair"]]
+    scores = {mode: weights @ wide[mode][methods].to_numpy() for mode in ("insertion", "deletion")}
+    scores["insertion + deletion"] = scores["insertion"] + scores["deletion"]
     rows = {}
-    for form in forms:
+    for form in (form for form in FORM_TITLES if form in set(table["input"])):
         result = np.stack([bend(table, method, form) for method in methods])
         picks = rng.integers(result.shape[1], size=(draws, result.shape[1]))
         drawn = np.vstack([result.mean(axis=1), result[:, picks].mean(axis=2).T])
@@ -240,26 +193,9 @@ def agreement_with_abc(
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ROAR, form")
 
 
-def _drawn_areas(
-    areas: pd.DataFrame, pairs: pd.DataFrame, methods: Sequence[str], draws: int, rng: np.random.Generator
-) -> dict[str, np.ndarray]:
-    """Mean ABC of every method: first as it is, then with points drawn again, (draws + 1, methods)."""
-    points = np.unique(pairs[["row", "reference_row"]])
-    counts = rng.multinomial(len(points), np.full(len(points), 1 / len(points)), size=draws)
-    ends = [np.searchsorted(points, pairs[name]) for name in ("row", "reference_row")]
-    weights = np.vstack([np.ones(len(pairs)), counts[:, ends[0]] * counts[:, ends[1]]])
-    weights = weights / weights.sum(axis=1, keepdims=True)
-    wide = areas.pivot_table(index="pair", columns=["mode", "method"], values="abc_per_feature").loc[pairs["pair"]]
-    insertion, deletion = (weights @ wide[mode][list(methods)].to_numpy() for mode in ("insertion", "deletion"))
-    return {"insertion": insertion, "deletion": deletion, "insertion + deletion": insertion + deletion}
-
-
 def _interval(a: np.ndarray, b: np.ndarray) -> str:
     """Spearman's correlation of the first rows, and where the middle 95 % of the others lie."""
-    ranks = [pd.DataFrame(part).rank(axis=1).to_numpy() for part in (a, b)]
-    centred = [part - part.mean(axis=1, keepdims=True) for part in ranks]
-    norms = np.sqrt((centred[0] ** 2).sum(axis=1) * (centred[1] ** 2).sum(axis=1))
-    values = (centred[0] * centred[1]).sum(axis=1) / norms
+    values = pearsonr(rankdata(a, axis=1), rankdata(b, axis=1), axis=1).statistic
     low, high = np.quantile(values[1:], [0.025, 0.975])
     return f"{values[0]:+.2f} [{low:+.2f}, {high:+.2f}]"
 
@@ -268,9 +204,10 @@ def describe_record(about: Mapping[str, Any]) -> str:
     """One line about a record: data, sizes of the attributions, trainings, when, how long."""
     plan, exact = about["parameters"], about["exact_kernel_shap"]
     part = "" if exact is None else f" (exact for {100 * exact:.0f} % of the rows)"
+    minutes = round(about["seconds"] / 60)
     return (
         f"recorded run of {about['date']}: {about['data']['what']}, R² {about['r2']:.3f}; "
         f"Kernel SHAP from {plan['samples']:,} samples{part}, IG in {plan['ig_steps']} steps; "
         f"{about['trainings']} trainings of {plan['recipe']['epochs']} epochs, "
-        f"{about['seconds'] / 60:.0f} minutes on {plan['threads']} of {about['hardware'].split(' (')[0]}"
+        f"{minutes} minute{'' if minutes == 1 else 's'} on {plan['threads']} of {about['hardware'].split(' (')[0]}"
     )

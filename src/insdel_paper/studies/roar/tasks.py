@@ -6,43 +6,34 @@ same data without redundant columns, another reference, and planted data whose i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from insdel.errors import UserError
-from insdel.own.mlp import Hyper, Recipe
 from insdel_paper import data as datasets
 from insdel_paper import networks
 from insdel_paper.data import Dataset, Split
+from insdel_paper.networks.training import Hyper, Recipe
 from insdel_paper.records.run import Recording, RunContext, record
 from insdel_paper.studies.roar import removal
-from insdel_paper.studies.roar.removal import BY_SIZE, EXPLAINED, FORMS, SIGHTS, Plan
+from insdel_paper.studies.roar.removal import Plan
 
 INDEPENDENT = tuple(f"{name}{i}" for i in (1, 2) for name in ("pt", "eta", "phi", "Q"))  # E and p follow from these
 CORRELATION = 0.5  # Bangalore: a column that correlates more than this with an earlier one is dropped
-CERN_ROWS = 16_000
 PLANTED_ROWS, PLANTED_FEATURES, PLANTED_DECAY, PLANTED_NOISE = 2000, 12, 0.75, 0.1
 PLANTED = (Hyper((64, 64), dropout=0.0, learning_rate=3e-3), Recipe(epochs=30, batch=128))
 
 
 @dataclass(frozen=True)
 class Task:
-    """A recorded run.
-
-    title : for tables and figures
-    data : "bangalore", "cern" or "planted"
-    source : where the rows come from, as for `datasets.load`; planted ones are simulated
-    columns : "all", or "independent": without redundant ones
-    copies : how many times every planted column stands there
-    rows : how many are simulated; None for all of a real file
-    epochs : of each training; None for those of the recipe
-    plan : fields of `Plan` that differ from its defaults
-    """
+    """A recorded run; `tasks.yml` says what its fields mean."""
 
     title: str
     data: str
@@ -51,41 +42,11 @@ class Task:
     copies: int = 1
     rows: int | None = None
     epochs: int | None = None
-    plan: tuple[tuple[str, Any], ...] = ()
+    plan: Mapping[str, Any] = field(default_factory=dict)
 
 
-TASKS = {
-    "bangalore": Task("houses", "bangalore", "real", plan=(("leak", (0.1, 0.3, 0.5, 0.7, 0.9)),)),
-    "bangalore_imputed": Task(
-        "houses, three forms of removal", "bangalore", "real",
-        plan=(("forms", FORMS), ("fractions", (0.1, 0.3, 0.5)), ("leak", (0.3,)), ("sights", SIGHTS)),
-    ),
-    "cern": Task("events", "cern", plan=(("leak", (0.1, 0.3, 0.5)),)),
-    "cern_genuine": Task(
-        "genuine events", "cern", "real", epochs=10,  # half the recipe's, for time
-        plan=(("forms", FORMS), ("fractions", (0.1, 0.3, 0.5)), ("leak", (0.3,)), ("sights", SIGHTS)),
-    ),
-    "bangalore_methods": Task(
-        "houses, six methods", "bangalore", "real",
-        plan=(("rankings", (*EXPLAINED, "random")), ("forms", FORMS), ("fractions", (0.1, 0.3, 0.5))),
-    ),
-    "planted": Task(
-        "planted", "planted", rows=PLANTED_ROWS, plan=(("leak", (0.1, 0.3, 0.5, 0.7, 0.9)), ("samples", 2**12))
-    ),
-    "planted_copied": Task(
-        "planted, every column twice", "planted", copies=2, rows=PLANTED_ROWS, plan=(("samples", 2**12),)
-    ),
-    "bangalore_independent": Task(
-        "houses, correlated columns dropped", "bangalore", "real", "independent", plan=(("rankings", BY_SIZE),)
-    ),
-    "cern_independent": Task(
-        "events, 8 independent columns", "cern", columns="independent", rows=CERN_ROWS, plan=(("rankings", BY_SIZE),)
-    ),
-    "bangalore_counterfactual": Task(
-        "houses, explained against counterfactuals", "bangalore", "real",
-        plan=(("rankings", BY_SIZE), ("reference", "counterfactual")),
-    ),
-}  # fmt: skip
+_FILE = Path(__file__).with_name("tasks.yml")
+TASKS = {name: Task(**entry) for name, entry in yaml.safe_load(_FILE.read_text(encoding="utf-8")).items()}
 
 
 def plan(name: str, threads: int = 1, *, epochs: int | None = None, **changes: Any) -> Plan:
@@ -93,8 +54,9 @@ def plan(name: str, threads: int = 1, *, epochs: int | None = None, **changes: A
     task = find(name)
     hyper, recipe = PLANTED if task.data == "planted" else networks.choose(task.data)
     recipe = recipe if epochs is None else replace(recipe, epochs=epochs)
-    given = {name: value for name, value in changes.items() if value is not None}
-    return Plan(hyper, recipe, threads=threads, **{**dict(task.plan), **given})
+    given = {**task.plan, **{name: value for name, value in changes.items() if value is not None}}
+    fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    return Plan(hyper, recipe, threads=threads, **fields)
 
 
 def find(name: str) -> Task:
@@ -123,22 +85,24 @@ def load(name: str, rows: int | None = None, source: str | None = None) -> tuple
 
 def only(dataset: Dataset, names: Sequence[str]) -> Dataset:
     """The same rows with some of the columns."""
-    kinds = dataset.binary, dataset.standardise
-    binary, standardise = (tuple(name for name in kind if name in names) for kind in kinds)
+    binary, standardise = (tuple(n for n in kind if n in names) for kind in (dataset.binary, dataset.standardise))
     columns = dataset.features[list(names)]
     return replace(dataset, features=columns, names=tuple(names), binary=binary, standardise=standardise)
 
 
+def _varying(split: Split) -> pd.DataFrame:
+    """The training rows' columns that vary."""
+    columns = pd.DataFrame(split.x_train.astype(np.float64), columns=list(split.names))
+    return columns.loc[:, columns.std() > 0]
+
+
 def uncorrelated(split: Split, most: float = CORRELATION) -> tuple[str, ...]:
     """Columns that vary and correlate at most that much with every kept one before them, in training rows."""
-    values = split.x_train.astype(np.float64)
-    varying = [j for j in range(values.shape[1]) if values[:, j].std() > 0]
-    correlation = dict(zip(varying, np.abs(np.corrcoef(values[:, varying].T)), strict=True))
-    remaining: list[int] = []
-    for j in varying:
-        if all(correlation[j][varying.index(k)] <= most for k in remaining):
-            remaining.append(j)
-    return tuple(split.names[j] for j in remaining)
+    correlation, remaining = _varying(split).corr().abs(), list[str]()
+    for name in correlation:
+        if (correlation.loc[remaining, name] <= most).all():
+            remaining.append(name)
+    return tuple(remaining)
 
 
 def planted(rows: int = PLANTED_ROWS, copies: int = 1, seed: int = 0) -> Dataset:
@@ -154,12 +118,9 @@ def planted(rows: int = PLANTED_ROWS, copies: int = 1, seed: int = 0) -> Dataset
     names = tuple(f"x{j + 1}{mark}" for mark in [""] + ["′" * k for k in range(1, copies)] for j in range(x.shape[1]))
     table = pd.DataFrame(np.tile(x, (1, copies)), columns=list(names))
     about = {
-        "origin": "planted: a weighted sum of independent normal features",
-        "file": None,
-        "sha256": None,
-        "note": "simulated rows of known importance",
-        "options": {"n": rows, "copies": copies, "seed": seed},
-    }
+        "origin": "planted: a weighted sum of independent normal features", "file": None, "sha256": None,
+        "note": "simulated rows of known importance", "options": {"n": rows, "copies": copies, "seed": seed},
+    }  # fmt: skip
     return Dataset("planted", table, pd.Series(y, name="y"), names, (), names, "simulated", about)
 
 
@@ -169,18 +130,14 @@ def planted_weights() -> np.ndarray:
 
 
 def redundancy(split: Split) -> pd.Series:
-    """Share of each column's variance that a linear function of the other columns explains, training rows.
-
-    Columns that do not vary are left out.
-    """
-    values = split.x_train.astype(np.float64)
-    varying = [j for j in range(values.shape[1]) if values[:, j].std() > 0]
-    result = {}
-    for j in varying:
-        others = np.column_stack([np.ones(len(values)), values[:, [k for k in varying if k != j]]])
-        rest = values[:, j] - others @ np.linalg.lstsq(others, values[:, j], rcond=None)[0]
-        result[split.names[j]] = 1 - rest.var() / values[:, j].var()
-    return pd.Series(result, name="explained by the others")
+    """Share of each varying column's variance that a linear function of the others explains, training rows."""
+    columns = _varying(split)
+    centred, shares = columns - columns.mean(), {}
+    for name, column in centred.items():
+        others = centred.drop(columns=name).to_numpy()
+        rest = column - others @ np.linalg.lstsq(others, column, rcond=None)[0]
+        shares[name] = 1 - rest.var() / column.var()
+    return pd.Series(shares, name="explained by the others")
 
 
 def exact_share(split: Split, chosen: Plan) -> float | None:
@@ -188,7 +145,7 @@ def exact_share(split: Split, chosen: Plan) -> float | None:
     if chosen.reference != "statistics":
         return None
     x = np.concatenate([split.x_train, split.x_test])
-    return removal.exact_share(x, removal.reference_point(split)[None], chosen.samples)
+    return float((2.0 ** (x != removal.reference_point(split)).sum(axis=1) <= chosen.samples).mean())
 
 
 def retrain_task(
