@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import comb
 from typing import Any
 
@@ -30,7 +30,7 @@ LATTICE_MODES = ("insertion", "deletion", "both")
 
 
 class Game:
-    """A pair as a game: what follows about orders once a subclass has the curves and the mean curve.
+    """A pair as a game: what follows about orders once a subclass has the curves, the mean curve and the best order.
 
     players : the d features (or groups) that differ, in feature order
     n : number of all features; the others are unchanged but take their place in every order
@@ -48,10 +48,10 @@ class Game:
         """Curves of (m, n) orders, (m, n + 1)."""
         raise NotImplementedError
 
-    @property
-    def _ends(self) -> tuple[float, float]:
-        """f(x) and f(x′)."""
-        raise NotImplementedError
+    @cached_property
+    def _ends(self) -> np.ndarray:
+        """f(x) and f(x′), (2,)."""
+        return self._curves(np.arange(self.n)[None])[0, [0, -1]]
 
     def expected_curve(self) -> Any:
         """The mean of the curves of all n! orders, (n + 1,)."""
@@ -68,7 +68,7 @@ class Game:
 
     def aul(self) -> float:
         """Area under the straight line from f(x) to f(x′)  [eq. 2]."""
-        return (self.n + 1) / 2 * sum(self._ends)
+        return (self.n + 1) / 2 * float(self._ends.sum())
 
     def areas(self, orders: np.ndarray) -> np.ndarray:
         """AUC − AUL of each order, (m, n) → (m,)."""
@@ -153,10 +153,6 @@ class Lattice(Game):
     def _like(self, values: Any) -> Any:
         return beside(values, self.values)
 
-    @property
-    def _ends(self) -> tuple[float, float]:
-        return float(self.values[0]), float(self.values[-1])
-
     def _over_features(self, values: np.ndarray) -> np.ndarray:
         """Spread (d,) values of the players over all n features; unchanged ones get 0."""
         full = np.zeros(self.n, dtype=values.dtype)
@@ -176,16 +172,20 @@ class Lattice(Game):
 
     def shapley(self) -> Array:
         """Exact Shapley values of the change from x to x′, (n,); they add up to f(x′) − f(x)."""
-        size, weights = subset_sizes(self.d), [1 / (self.d * comb(self.d - 1, s)) for s in range(self.d)]
-        joins, stays = np.array([0.0, *weights]), np.array([*weights, 0.0])  # of f(S), by |S|
-        gains = self._values - self._values[0]
-        without = gains * stays[size]
-        return self._like(self._over_features(_sums_with_player(gains * joins[size] + without) - without.sum()))
+        return self._semivalues([1 / (self.d * comb(self.d - 1, s)) for s in range(self.d)])
 
     def banzhaf(self) -> Array:
         """Banzhaf values, (n,): the mean of f(S + j) − f(S) over all subsets S, each counted alike."""
-        gains = (self._values - self._values[0]) / 2 ** max(self.d - 1, 0)
-        return self._like(self._over_features(2 * _sums_with_player(gains) - gains.sum()))
+        return self._semivalues([0.5 ** (self.d - 1)] * self.d)
+
+    def _semivalues(self, weights: list[float]) -> Array:
+        """Σ over subsets S without j of the weight of their size · (f(S + j) − f(S)), (n,)."""
+        joins, stays = np.array([0.0, *weights]), np.array([*weights, 0.0])  # of f(S), by |S|
+        size, gains = subset_sizes(self.d), self._values - self._values[0]
+        without = gains * stays[size]
+        both = gains * joins[size] + without
+        sums = np.array([both.reshape(-1, 2, 2**k)[:, 1].sum() for k in range(self.d)])  # of the subsets with player k
+        return self._like(self._over_features(sums - without.sum()))
 
     def _curves(self, orders: np.ndarray) -> np.ndarray:
         bits = self._over_features(1 << np.arange(self.d))  # what each feature adds to the number of a subset
@@ -343,16 +343,6 @@ def subset_sizes(d: int) -> np.ndarray:
         size = np.concatenate([size, size + 1])
     size.flags.writeable = False  # it is shared
     return size
-
-
-def _sums_with_player(values: np.ndarray) -> np.ndarray:
-    """Σ over the subsets that contain player k, (d,): halve the lattice once per player, last first."""
-    sums: list[float] = []
-    while len(values) > 1:
-        without, with_last = values.reshape(2, -1)
-        sums.append(with_last.sum())
-        values = without + with_last
-    return np.array(sums[::-1])
 
 
 @lru_cache(maxsize=2)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import logit
 
 from insdel.errors import UserError, UserTypeError
 
@@ -78,7 +79,7 @@ class Ensemble:
     names : the columns' names if the model has any
     encode : rows as the user has them (arrays or frames, columns in the model's order) → (m, n) float64 codes
     predict : rows of the same kind → (m,) raw predictions by the model itself
-    predict_codes : the same from (m, n) codes
+    predict_codes : the same from (m, n) codes, where these are not rows themselves
 
     Of all trees together: `roots` (trees,), their first nodes; `feature` and `value` (nodes,); `children` (2, nodes),
     so that `children[goes_left]` is where to go; `internal`, the nodes that split, and `threshold` of these.
@@ -90,8 +91,8 @@ class Ensemble:
     base: float
     single: bool  # features and sums are float32
     predict: Callable[[Any], np.ndarray]
-    predict_codes: Callable[[np.ndarray], np.ndarray]
     encode: Callable[[Any], np.ndarray]
+    predict_codes: Callable[[np.ndarray], np.ndarray] | None = None
     nan: bool = True  # whether NaN may be passed to the model
     tolerance: float = 1e-9
     small_is_zero: bool = False  # whether numbers up to ZERO are passed to the trees as 0
@@ -174,7 +175,8 @@ class Ensemble:
                 near = np.arange(1.0 + np.flatnonzero((table != table[:, -2:-1]).any(axis=0)[:-2]).max(initial=0))
             near = near[np.abs(near) < 1e30]
             codes[:, j] = rng.choice(np.r_[near, np.nan] if self.nan else near, rows)
-        self.check(*self.sums(codes), self.predict_codes(codes))
+        own = codes if self.predict_codes else self.encode(codes)
+        self.check(*self.sums(own), (self.predict_codes or self.predict)(codes))
 
 
 def read(model: Any, output: int) -> Ensemble:
@@ -281,7 +283,7 @@ def _sklearn(model: Any, output: int) -> Ensemble:
     def call(rows: Any) -> np.ndarray:
         return _select(predict(_framed(rows, names)), output)
 
-    return Ensemble(model.n_features_in_, names, trees, base, True, call, call, _codes_of({}), nan=False)
+    return Ensemble(model.n_features_in_, names, trees, base, True, call, _codes_of({}), nan=False)
 
 
 def _sklearn_histogram(model: Any, output: int) -> Ensemble:
@@ -310,7 +312,7 @@ def _sklearn_histogram(model: Any, output: int) -> Ensemble:
         return _select(model._raw_predict(_framed(rows, names)), output)
 
     trees = [_histogram_tree(predictor, place) for predictor in predictors]
-    return Ensemble(n, names, trees, base, False, predict, predict_codes, encode)
+    return Ensemble(n, names, trees, base, False, predict, encode, predict_codes)
 
 
 def _histogram_tree(predictor: Any, place: np.ndarray) -> Tree:
@@ -352,15 +354,12 @@ def _xgboost(model: Any, output: int) -> Ensemble:
     missing = np.nan if missing is None else missing
     known = _xgboost_categories(forest.get("cats", {}))
 
-    def predict(rows: Any, missing: float = missing) -> np.ndarray:
+    def predict(rows: Any) -> np.ndarray:
         named: dict[str, Any] = {}
         if not isinstance(rows, pd.DataFrame):
             named = {"feature_names": booster.feature_names, "feature_types": booster.feature_types}
         matrix = xgboost.DMatrix(_categorical(rows, known), missing=missing, enable_categorical=True, **named)
         return _select(booster.predict(matrix, output_margin=True, iteration_range=(0, end)), output)
-
-    def predict_codes(codes: np.ndarray) -> np.ndarray:
-        return predict(codes, np.nan)
 
     plain = _codes_of(known)
 
@@ -368,9 +367,13 @@ def _xgboost(model: Any, output: int) -> Ensemble:
         codes = plain(rows)
         return codes if np.isnan(missing) else np.where(codes.astype(np.float32) == np.float32(missing), np.nan, codes)
 
-    n, names = int(settings["num_feature"]), _names(booster.feature_names)
-    base = _xgboost_base(settings["base_score"], output, trees, n, predict_codes)
-    return Ensemble(n, names, trees, base, True, predict, predict_codes, encode, tolerance=3e-6)
+    n, scores = int(settings["num_feature"]), np.ravel(json.loads(settings["base_score"]))
+    found = Ensemble(n, _names(booster.feature_names), trees, 0.0, True, predict, encode, tolerance=3e-6)
+    row, score = np.zeros((1, n)), float(scores[min(output, len(scores) - 1)])
+    with np.errstate(all="ignore"):  # a margin, or a mean that some link turns into one: the model itself decides
+        margins = np.array([score, np.log(score), logit(score)])
+    found.base = float(margins[np.nanargmin(np.abs(margins - (predict(row) - found.sums(encode(row))[0])))])
+    return found
 
 
 def _xgboost_tree(tree: Node, weight: float) -> Tree:
@@ -400,21 +403,6 @@ def _xgboost_categories(stored: Mapping[str, Any]) -> dict[int, list[Any]]:
     return known
 
 
-def _xgboost_base(stored: str, output: int, trees: list[Tree], n: int, predict: Any) -> float:
-    """The base value as a margin: some objectives store it as a mean, so the model itself decides between the links."""
-    scores = np.atleast_1d(np.asarray(json.loads(stored), dtype=np.float64))
-    score = float(scores[min(output, len(scores) - 1)])
-    row = np.zeros((1, n))
-    bare = Ensemble(n, None, trees, 0.0, True, predict, predict, _codes_of({}))
-    rest = float(predict(row)[0] - bare.sums(row)[0][0]) if trees else float(predict(row)[0])
-    candidates = [score]
-    if score > 0:
-        candidates.append(float(np.log(score)))
-    if 0 < score < 1:
-        candidates.append(float(np.log(score) - np.log1p(-score)))
-    return min(candidates, key=lambda candidate: abs(candidate - rest))
-
-
 # LightGBM -------------------------------------------------------------------------------------------------------------
 
 
@@ -434,19 +422,14 @@ def _lightgbm(model: Any, output: int) -> Ensemble:
         if booster.pandas_categorical and (values or j in categorical):
             categories[j] = next(known)
 
-    share = 1.0
-    if scale != 1.0:  # a random forest predicts means, and some versions return sums as raw scores
-        bare = Ensemble(len(names), names, trees, 0.0, False, np.zeros, np.zeros, _codes_of({}))
-        row = np.zeros((1, len(names)))
-        means, raw = bare.sums(row)[0], _select(booster.predict(row, raw_score=True), output)
-        share = scale if abs(raw[0] * scale - means[0]) < abs(raw[0] - means[0]) else 1.0
+    raw = not dump["average_output"]  # a random forest's raw scores are sums, its predictions means
 
     def predict(rows: Any) -> np.ndarray:
-        return share * _select(booster.predict(_categorical(rows, categories), raw_score=True), output)
+        return _select(booster.predict(_categorical(rows, categories), raw_score=raw), output)
 
     default = booster.pandas_categorical is None and names == tuple(f"Column_{j}" for j in range(len(names)))
-    return Ensemble(len(names), names, trees, 0.0, False, predict, predict, _codes_of(categories),
-                    small_is_zero=True, default_names=default)  # fmt: skip
+    return Ensemble(len(names), names, trees, 0.0, False, predict, _codes_of(categories), small_is_zero=True,
+                    default_names=default)  # fmt: skip
 
 
 def _lightgbm_tree(root: Node, scale: float) -> Tree:
@@ -493,7 +476,7 @@ def _catboost(model: Any, output: int) -> Ensemble:
 
     n = len(names) if names else len(floats)
     default = names == tuple(str(j) for j in range(n))
-    return Ensemble(n, names, trees, float(biases[output]), True, predict, predict, _codes_of({}), nan=False,
+    return Ensemble(n, names, trees, float(biases[output]), True, predict, _codes_of({}), nan=False,
                     default_names=default)  # fmt: skip
 
 

@@ -37,11 +37,6 @@ class LinkedGame(Game):
     def _curves(self, orders: np.ndarray) -> np.ndarray:
         return self.link(np.stack([game._curves(orders) for game in self.margins]))
 
-    @property
-    def _ends(self) -> tuple[float, float]:
-        start, end = self.link(np.array([game._ends for game in self.margins]))
-        return float(start), float(end)
-
     @cached_property
     def _sample(self) -> np.ndarray:
         """Random orders, half of them the others reversed, (ORDERS, n)."""

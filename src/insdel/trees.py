@@ -8,7 +8,7 @@ order: by dynamic programming for few features, by local search with an upper bo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment, linprog
-from scipy.special import binom
+from scipy.special import binom, gammaln
 
 from insdel.arrays import beside, to_numpy
 from insdel.chance import Moments
@@ -56,20 +56,15 @@ class Leaves(NamedTuple):
     B: np.ndarray
 
     @classmethod
-    def joined(cls, parts: list[Leaves]) -> Leaves:
+    def joined(cls, parts: Iterable[Leaves]) -> Leaves:
         """Return several lists of leaves as one."""
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def merged(self, pairs: int) -> Leaves:
+    def merged(self) -> Leaves:
         """Add up the weights of equal (A, B) of all trees of a pair; sorted by pair, found by a hash of 64 bits."""
-        h = np.full(len(self.w), 0x9E3779B97F4A7C15, dtype=np.uint64)
-        for word in (*self.A.T, *self.B.T):  # splitmix64, which scrambles integers one to one
-            h ^= word
-            h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            h = (h ^ (h >> np.uint64(31))) + np.uint64(0x9E3779B97F4A7C15)
-        bits = np.uint64(max(1, int(pairs - 1).bit_length()))
-        h = (h >> bits) | (self.pair.astype(np.uint64) << (np.uint64(64) - bits))
+        bits = int(self.pair.max(initial=0)).bit_length()
+        h = pd.util.hash_pandas_object(pd.DataFrame(np.hstack([self.A, self.B])), index=False).to_numpy()
+        h = (h >> bits) | (self.pair.astype(np.uint64) << min(64 - bits, 63))
         _, first, inverse = np.unique(h, return_index=True, return_inverse=True)
         w = np.bincount(inverse, self.w, len(first))
         return Leaves(self.pair[first], self.tree[first], w, self.A[first], self.B[first])
@@ -146,34 +141,32 @@ class Trees:
             raise UserError(f"points must have shape ({n},) or (pairs, {n}), but found {tuple(pairs.x.shape)}.")
         size = int(np.clip(2**21 // max(len(self.ensemble.feature), 1), 1, 1024))
         size = size if chunk is None else require_integer("chunk", chunk, 1)
-        if pairs.background is None:
-            return (game for part in _cut(pairs, size) for game in self._chunk(part, places))
-        return (self._mean(pairs.subset([i]).every_reference(), places, size) for i in range(len(pairs)))
+        together = max(1, size // (1 if pairs.background is None else len(pairs.background)))
+        return (game for part in _cut(pairs, together) for game in self._chunk(part, places, size))
 
-    def _chunk(self, pairs: Pairs, places: list[int] | None) -> Iterator[TreeGame]:
-        """Yield the games of some pairs."""
-        leaves, c, (codes_x, codes_r, step) = self._leaves(pairs, places)
+    def _chunk(self, pairs: Pairs, places: list[int] | None, size: int) -> Iterator[TreeGame]:
+        """Yield the games of some pairs, from `size` references at a time: the mean of games is a sum over leaves, too."""
+        step = np.arange(pairs.n) if pairs.group is None else pairs.group
+        step, every, found = step if places is None else step[places], pairs.every_reference(), []
+        rows = len(every) // len(pairs)
+        for k, part in enumerate(_cut(every, size)):
+            leaves, *others = self._leaves(part, places, step)
+            leaves = leaves._replace(pair=(leaves.pair + k * size) // rows)
+            found.append((leaves.merged() if rows > 1 else leaves, *others))
+        parts, *others = zip(*found, strict=True)
+        leaves, (c, x, r) = Leaves.joined(parts), map(np.concatenate, others)
+        leaves = leaves.merged() if len(parts) > 1 else leaves
         ends, differing = np.searchsorted(leaves.pair, np.arange(len(pairs) + 1)), pairs.differing()
         for p, (start, stop) in enumerate(pairwise(ends)):
-            own, source = slice(start, stop), (self.ensemble, codes_x[p : p + 1], codes_r[p : p + 1], step)
-            players = tuple(np.flatnonzero(differing[p]).tolist())
-            yield TreeGame(float(c[p]), leaves.w[own], leaves.A[own], leaves.B[own], players, pairs.n, source)
+            own, refs = slice(start, stop), slice(p * rows, (p + 1) * rows)
+            players, source = tuple(np.flatnonzero(differing[p]).tolist()), (self.ensemble, x[refs], r[refs], step)
+            yield TreeGame(float(c[refs].mean()), leaves.w[own] / rows, leaves.A[own], leaves.B[own], players, pairs.n,
+                           source)  # fmt: skip
 
-    def _mean(self, pairs: Pairs, places: list[int] | None, size: int) -> TreeGame:
-        """The mean of the games of some pairs: again a sum over leaves."""
-        parts, c, codes = [], 0.0, []
-        for part in _cut(pairs, size):
-            leaves, constants, (*coded, step) = self._leaves(part, places)
-            parts.append(leaves._replace(pair=np.zeros_like(leaves.pair)).merged(1))
-            c += float(constants.sum()) / len(pairs)
-            codes.append(coded)
-        merged = Leaves.joined(parts).merged(1)
-        source = (self.ensemble, *map(np.concatenate, zip(*codes, strict=True)), step)
-        players = tuple(np.flatnonzero(pairs.differing().any(axis=0)).tolist())
-        return TreeGame(c, merged.w / len(pairs), merged.A, merged.B, players, pairs.n, source)
-
-    def _leaves(self, pairs: Pairs, places: list[int] | None) -> tuple[Leaves, np.ndarray, tuple[np.ndarray, ...]]:
-        """Merged leaves of the pairs' games, their constants (m,), and the codes of x and x′ with each feature's step.
+    def _leaves(
+        self, pairs: Pairs, places: list[int] | None, step: np.ndarray
+    ) -> tuple[Leaves, np.ndarray, np.ndarray, np.ndarray]:
+        """Merged leaves of the pairs' games, their constants (m,), and the codes of x and x′, (m, features) each.
 
         All is checked against the model's own predictions at x, x′ and two random hybrids of each pair.
         """
@@ -184,10 +177,8 @@ class Trees:
             frame = points if pairs.columns is None else pairs.columns.frame(points)
             return frame if places is None else frame.iloc[:, places]
 
-        step = np.arange(n) if pairs.group is None else pairs.group
-        step = step if places is None else step[places]
         x, r = e.encode(rows(pairs.x)), e.encode(rows(pairs.reference))
-        leaves = _pair_leaves(e, x, r, step, n).merged(m)
+        leaves = _pair_leaves(e, x, r, step, n).merged()
         constant = ~(leaves.A.any(axis=1) | leaves.B.any(axis=1))
         c = e.base + np.bincount(leaves.pair[constant], leaves.w[constant], m)
         leaves = Leaves(*(part[~constant] for part in leaves))
@@ -201,7 +192,7 @@ class Trees:
             values.append(c + np.bincount(leaves.pair[on], leaves.w[on], m))
         hybrids = rows(pairs.take(np.tile(np.arange(m), 4), beside(masks.reshape(4 * m, n), pairs.x)))
         e.check(np.concatenate(values), e.sums(e.encode(hybrids))[1], e.predict(hybrids))
-        return leaves, c, (x, r, step)
+        return leaves, c, x, r
 
 
 def _cut(pairs: Pairs, size: int) -> Iterator[Pairs]:
@@ -307,7 +298,7 @@ class TreeGame(Game):
             return TreeGame(-self.c, -self.w, self.A, self.B, self.players, self.n)
         zero = np.zeros(2 * len(self.w), dtype=np.int64)
         sets = np.concatenate([self.A, self.B]), np.concatenate([self.B, self.A])
-        doubled = Leaves(zero, zero, np.r_[self.w, -self.w], *sets).merged(1)
+        doubled = Leaves(zero, zero, np.r_[self.w, -self.w], *sets).merged()
         keep = doubled.w != 0
         return TreeGame(0.0, doubled.w[keep], doubled.A[keep], doubled.B[keep], self.players, self.n)
 
@@ -334,26 +325,13 @@ class TreeGame(Game):
         share = self.w * 0.5 ** (a + b - 1)
         return share @ A - share @ B
 
-    @cached_property
-    def _ends(self) -> tuple[float, float]:
-        a, b = self._sizes
-        return self.c + float(self.w[a == 0].sum()), self.c + float(self.w[b == 0].sum())
-
     def expected_curve(self) -> np.ndarray:
         """The mean of the curves of all n! orders, (n + 1,): c + Σ w C(n−a−b, k−a) / C(n, k)."""
-        n, k = self.n, np.arange(self.n + 1.0)
-        a, b = self._sizes
-        sizes, inverse = np.unique(a * (n + 1) + b, return_inverse=True)
-        curve = np.full(n + 1, self.c)
-        for size, w in zip(sizes.tolist(), np.bincount(inverse, self.w).tolist(), strict=True):
-            a, b = divmod(size, n + 1)
-            on = np.full(n + 1, w)
-            for i in range(a):  # a product of ratios: binomials of hundreds are too large
-                on *= np.maximum(k - i, 0) / (n - i)
-            for i in range(b):
-                on *= np.maximum(n - k - i, 0) / (n - a - i)
-            curve += on
-        return curve
+        n, (a, b) = self.n, self._sizes
+        sizes, leaf = np.unique(a * (n + 1) + b, return_inverse=True)
+        (a, b), k = np.divmod(sizes[:, None], n + 1), np.arange(n + 1)
+        share = _log_binom(n - a - b, k - a) - _log_binom(n, k)
+        return self.c + np.bincount(leaf, self.w, len(sizes)) @ np.exp(share)
 
     def expected_auc(self) -> float:
         """AUC averaged over all n! orders, (n + 1)(c + Σ w a! b! / (a + b + 1)!)  [Proposition 1]."""
@@ -445,6 +423,11 @@ class TreeGame(Game):
         constant = (ensemble.base * sign if mode != "both" else 0.0) + w[~keep].sum()
         program = _Relaxation(_join_trees(tree[keep], w[keep], A, B), constant, len(self.active))
         return _certificate(program, game._ends, self.n, seconds) - game.aul()
+
+
+def _log_binom(n: Any, k: Any) -> np.ndarray:
+    """log C(n, k), −∞ outside 0 … n: binomials of hundreds are too large themselves."""
+    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
 
 def _beta(a: Any, b: Any) -> np.ndarray:
