@@ -74,19 +74,14 @@ class Beam:
     def best_of_each(self) -> np.ndarray:
         """Of walks to the same subset, with and without the unchanged features, which has the largest area."""
         largest_first = np.argsort(-self.total, kind="stable")
-        keys = row_numbers(np.column_stack([self.masks, self.linger >= 0])[largest_first])
+        keys = row_keys(np.column_stack([self.masks, self.linger >= 0])[largest_first])
         return largest_first[np.sort(np.unique(keys, return_index=True)[1])]
 
 
-def row_numbers(masks: np.ndarray) -> np.ndarray:
-    """A number for each of (m, d) booleans that equal rows have in common, (m,): far faster than `unique` of rows."""
-    packed = np.packbits(masks, axis=1)
-    words = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
-    result = np.zeros(len(masks), dtype=np.int64)
-    for word in words.T:
-        _, number = np.unique(word, return_inverse=True)
-        _, result = np.unique(result * len(masks) + number, return_inverse=True)
-    return result
+def row_keys(masks: np.ndarray) -> np.ndarray:
+    """Rows of (m, d) booleans as bytes, (m,): far faster to compare than rows."""
+    packed = np.packbits(np.pad(masks, ((0, 0), (0, 1))), axis=1)
+    return packed.view(f"S{packed.shape[1]}")[:, 0]
 
 
 class Search:
@@ -101,7 +96,7 @@ class Search:
     def scores(self, masks: np.ndarray) -> np.ndarray:
         """What each subset, (m, d), adds to the area, (m,); the reverse order visits the complements."""
         asked = np.concatenate([masks, ~masks]) if self.mode == "both" else masks
-        _, first, back = np.unique(row_numbers(asked), return_index=True, return_inverse=True)
+        _, first, back = np.unique(row_keys(asked), return_index=True, return_inverse=True)
         values = coalition_values(self.group, asked[first][None])[0][back]
         self.evaluations += len(first)
         if self.mode == "both":

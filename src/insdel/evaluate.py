@@ -209,18 +209,17 @@ class Pairs:
             raise UserError(f"at least one pair is needed, but x has {len(rows)} rows and {name} {len(rest)}.")
         template = x if is_tensor(x) else points
         single = points.ndim == 1 and (others.ndim == 1 or background is not None)
-        if background is not None:
-            pairs = cls(rows, rest[:0], template, single, names, columns, None, rest)
-            return pairs if groups is None else pairs.grouped(groups)
         count = max(len(rows), len(rest))
-        if {len(rows), len(rest)} - {1, count}:
+        if background is None and {len(rows), len(rest)} - {1, count}:
             raise UserError(
                 f"x has {len(rows)} rows and reference has {len(rest)}: one reference per x is needed, or a single one "
                 "for all. To average f over rows, as shap does, pass them as background=… instead."
             )
-        shape = (count, rows.shape[1])
-        rows, rest = (namespace(part).broadcast_to(part, shape) for part in (rows, rest))  # no copies
-        pairs = cls(rows, rest, template, single, names, columns)
+        if background is None:
+            rows, rest = (namespace(part).broadcast_to(part, (count, part.shape[1])) for part in (rows, rest))  # views
+            pairs = cls(rows, rest, template, single, names, columns)
+        else:
+            pairs = cls(rows, rest[:0], template, single, names, columns, None, rest)
         return pairs if groups is None else pairs.grouped(groups)
 
     def __len__(self) -> int:
@@ -240,11 +239,6 @@ class Pairs:
     def plain(self) -> bool:
         """Whether every player is one column, and every hybrid one point."""
         return self.group is None and self.background is None
-
-    @property
-    def device(self) -> str:
-        """The kind of device on which the points lie."""
-        return device_of(self.x)
 
     def grouped(self, groups: Groups) -> Pairs:
         """Return the pairs with these columns changing together; the others stay players by themselves."""
@@ -519,7 +513,7 @@ def hybrid_values(
         values = model(points.take(*select(beside(np.arange(start, stop), points.x))))
         return values if rows == 1 else values.reshape(-1, rows).mean(axis=1)
 
-    size = max(1, chunk_rows(pairs.x.shape[1], points.device, chunk, model.width) // rows)
+    size = max(1, chunk_rows(pairs.x.shape[1], device_of(points.x), chunk, model.width) // rows)
     with progress_bar(total, progress) as bar:
         for values in in_batches(total, size, work):
             yield values

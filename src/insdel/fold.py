@@ -29,7 +29,6 @@ from torch import Tensor, nn
 
 from insdel.arrays import float64
 from insdel.evaluate import Model, eval_mode, one_per_point
-from insdel.modules import Output
 
 FREE = 8  # free features of a sub-cube: fewer leave more signs alone, more make larger products
 WORTHWHILE = 11  # differing features from which on folding pays
@@ -62,8 +61,8 @@ class Fold:
     def of(cls, f: Model) -> Fold | None:
         """Take a network apart, or return None for one that is built or watched in any other way.
 
-        f is an `nn.Sequential`, or a module whose method `as_sequential` gives one that computes the same,
-        or one output of such a module (`insdel.output`).
+        f is an `nn.Sequential`, of layers or of further ones (as `insdel.output` gives), or a module whose method
+        `as_sequential` gives one that computes the same.
         """
         chain = _chain(f) if isinstance(f, nn.Module) else None
         if chain is None or not isinstance(f, nn.Module) or _changed(f) or _changed(chain):
@@ -149,10 +148,7 @@ def in_threads(work: Callable[[Tensor], Tensor], parts: Sequence[Tensor], thread
 def _chain(f: nn.Module) -> nn.Sequential | None:
     """The layers of f, one after the other, or None if it does not tell them."""
     if type(f) is nn.Sequential:
-        return f
-    if type(f) is Output:
-        inner = _chain(f.model)
-        return None if inner is None else nn.Sequential(*inner, f.selection)
+        return nn.Sequential(*(layer for part in f for layer in _chain(part) or [part]))
     lines = type(f).__mro__
     forward, text = (next((k for k, c in enumerate(lines) if name in vars(c)), None) for name in ("forward", METHOD))
     if forward is None or text is None or text > forward:  # a subclass has a forward that its parent does not know of

@@ -25,20 +25,7 @@ class Selection(nn.Module):
         return outputs[:, self.k]
 
 
-class Output(nn.Module):
-    """One output of a module that has several."""
-
-    def __init__(self, model: nn.Module, k: int) -> None:
-        super().__init__()
-        self.model, self.selection = model, Selection(k)
-        self.training = model.training
-
-    def forward(self, z: Tensor) -> Tensor:
-        """Predict (m,) numbers for (m, n) points."""
-        return self.selection(self.model(z))
-
-
-def output(model: nn.Module, k: int) -> Output:
+def output(model: nn.Module, k: int) -> nn.Sequential:
     """Return output k of a module with several, as a module: dropout, gradients and device are those of `model`.
 
     Parameters
@@ -53,4 +40,4 @@ def output(model: nn.Module, k: int) -> Output:
         )
     if isinstance(k, bool) or not isinstance(k, int | np.integer):
         raise UserTypeError(f"insdel.output needs the number of an output, but k is {k!r}.")
-    return Output(model, int(k))
+    return nn.Sequential(model, Selection(int(k)))

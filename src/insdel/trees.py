@@ -145,7 +145,7 @@ class Trees:
         return (game for part in _cut(pairs, together) for game in self._chunk(part, places, size))
 
     def _chunk(self, pairs: Pairs, places: list[int] | None, size: int) -> Iterator[TreeGame]:
-        """Yield the games of some pairs, from `size` references at a time: the mean of games is a sum over leaves, too."""
+        """Yield the games of some pairs, `size` references at a time: a mean of games is a sum over leaves, too."""
         step = np.arange(pairs.n) if pairs.group is None else pairs.group
         step, every, found = step if places is None else step[places], pairs.every_reference(), []
         rows = len(every) // len(pairs)
@@ -153,8 +153,8 @@ class Trees:
             leaves, *others = self._leaves(part, places, step)
             leaves = leaves._replace(pair=(leaves.pair + k * size) // rows)
             found.append((leaves.merged() if rows > 1 else leaves, *others))
-        parts, *others = zip(*found, strict=True)
-        leaves, (c, x, r) = Leaves.joined(parts), map(np.concatenate, others)
+        parts, *rest = zip(*found, strict=True)
+        leaves, (c, x, r) = Leaves.joined(parts), map(np.concatenate, rest)
         leaves = leaves.merged() if len(parts) > 1 else leaves
         ends, differing = np.searchsorted(leaves.pair, np.arange(len(pairs) + 1)), pairs.differing()
         for p, (start, stop) in enumerate(pairwise(ends)):
@@ -669,7 +669,7 @@ class _Relaxation:
         return self.constant + float(rest.sum() + mu_B.sum()), pi
 
 
-def _certificate(program: _Relaxation, ends: tuple[float, float], n: int, seconds: float) -> float:
+def _certificate(program: _Relaxation, ends: np.ndarray, n: int, seconds: float) -> float:
     """An upper bound of the AUC of every order; tightened at the sizes where it is loosest until time is up."""
     stop, d = monotonic() + seconds, program.d
     sizes, low, top = np.arange(d + 1), np.full(d + 1, np.nan), np.full(d + 1, np.inf)

@@ -105,5 +105,5 @@ def test_equal_subsets_have_a_number_in_common_and_different_ones_have_not(d):
     masks = rng.random((300, d)) < 0.5
     masks[200:] = masks[:100]
     masks[0] = masks[1] ^ (np.arange(d) == d - 1)  # the last bit counts, too
-    numbers = beam.row_numbers(masks)
+    numbers = beam.row_keys(masks)
     assert np.array_equal(numbers[:, None] == numbers, (masks[:, None] == masks).all(axis=2))

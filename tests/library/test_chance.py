@@ -117,11 +117,6 @@ def test_the_histogram_is_exact_where_values_are_whole_steps() -> None:
         assert counted.tail(area) * factorial(5) == pytest.approx((areas >= area - 1e-9).sum())
 
 
-def test_the_histogram_refuses_many_features() -> None:
-    with pytest.raises(ValueError, match="at most 16 features.*17.*sample"):
-        chance.histogram(random_lattice(2, 17))
-
-
 def test_normalised_is_0_at_the_mean_and_1_at_the_best() -> None:
     lattice = insdel.Lattice.evaluate(*house()[:3])
     areas = all_areas(lattice, "insertion")
@@ -129,17 +124,16 @@ def test_normalised_is_0_at_the_mean_and_1_at_the_best() -> None:
     assert scale.max() == pytest.approx(1) and scale.mean() == pytest.approx(0)
 
 
+def test_no_orders_and_a_histogram_of_many_features_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        chance.sample(random_lattice(2, 2), 0)
+    with pytest.raises(ValueError, match="at most 16 features.*17.*sample"):
+        chance.histogram(random_lattice(2, 17))
+
+
+@pytest.mark.filterwarnings("error")
 def test_normalised_is_missing_where_all_orders_are_alike() -> None:
     lattice = insdel.Lattice.evaluate(*game({(1,): 2.0, (2,): 2.0})[:3])
     best = float(lattice.abc(lattice.best_order()))
     assert np.isnan(chance.normalised(np.array([best]), lattice.expected_abc(), best)).all()
-
-
-def test_no_orders_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        chance.sample(random_lattice(2, 2), 0)
-
-
-@pytest.mark.filterwarnings("error")
-def test_normalised_is_missing_where_every_order_scores_zero() -> None:
     assert np.isnan(chance.normalised(np.array([0.0, 1.0]), 0.0, 0.0)).all()

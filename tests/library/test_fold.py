@@ -117,14 +117,6 @@ def test_other_models_are_evaluated_as_they_are(f):
     assert fold.Fold.of(f) is None
 
 
-def test_a_network_with_a_forward_of_its_own_is_left_alone():
-    class Odd(nn.Sequential):
-        def forward(self, z):
-            return super().forward(z) + 1
-
-    assert fold.Fold.of(Odd(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))) is None
-
-
 def test_bad_input_is_refused(papers_network):
     with pytest.raises(ValueError, match="limit is 2"):
         insdel.lattices(papers_network, np.zeros(16), np.ones(16), max_features=15)
@@ -146,11 +138,15 @@ def test_gradients_are_not_recorded_and_weights_are_current(papers_network):
     assert torch.allclose(after.values, before.values + 1)
 
 
-class Halving(nn.Linear):
-    """A layer with a forward of its own."""
+def changed(layer, forward):
+    """A subclass of a layer with a forward of its own: of the layer and z."""
+    return type("Changed", (layer,), {"forward": forward})
 
-    def forward(self, z):
-        return super().forward(z / 2)
+
+Halving = changed(nn.Linear, lambda self, z: nn.Linear.forward(self, z / 2))
+SlopePlusOne = changed(nn.PReLU, lambda self, z: nn.PReLU.forward(self, z) + 1)
+Doubling = changed(nn.Dropout, lambda self, z: 2 * z)  # dropout that stays on, here without chance
+Offset = changed(nn.Identity, lambda self, z: z + 1)
 
 
 class LowRank(nn.Linear):
@@ -162,28 +158,6 @@ class LowRank(nn.Linear):
 
     def forward(self, z):
         return super().forward(z) + z @ self.down.T @ self.up.T
-
-
-class Shifted(nn.ReLU):
-    def forward(self, z):
-        return super().forward(z - 0.5)
-
-
-class SlopePlusOne(nn.PReLU):
-    def forward(self, z):
-        return super().forward(z) + 1
-
-
-class AlwaysOn(nn.Dropout):
-    """Dropout that stays on, here without chance: it doubles."""
-
-    def forward(self, z):
-        return 2 * z
-
-
-class Offset(nn.Identity):
-    def forward(self, z):
-        return z + 1
 
 
 def chain(**parts):
@@ -201,21 +175,16 @@ def parametrised():
     return f
 
 
-def hooked(register="register_forward_hook", part=1):
+def hooked(register, hook):
     f = chain()
-    getattr(f[part], register)(lambda *a: a[-1] * 2 if register == "register_forward_hook" else (a[-1][0] * 2,))
+    getattr(f[1], register)(hook)
     return f
 
 
-def forward_of_its_own(part=1):
+def with_forward(part, forward):
     f = chain()
-    f[part].forward = lambda z: torch.tanh(z)
-    return f
-
-
-def container_with_a_forward_of_its_own():
-    f = chain()
-    f.forward = lambda z, inner=f.forward: inner(z) ** 2
+    layer = f if part is None else f[part]
+    layer.forward = lambda z, inner=layer.forward: forward(inner(z))
     return f
 
 
@@ -223,17 +192,20 @@ UNUSUAL = {
     "first layer": lambda: chain(first=Halving(12, 20)),
     "LoRA": lambda: chain(first=LowRank(12, 20)),
     "second layer": lambda: chain(second=Halving(20, 10)),
-    "ReLU": lambda: chain(activation=Shifted()),
+    "ReLU": lambda: chain(activation=changed(nn.ReLU, lambda self, z: nn.ReLU.forward(self, z - 0.5))()),
+    "nested": lambda: chain(last=changed(nn.Sequential, lambda _, z: z.sum(1))(nn.Linear(10, 1))),
+    "container": lambda: changed(nn.Sequential, lambda self, z: nn.Sequential.forward(self, z) + 1)(*chain()),
     "PReLU": lambda: chain(activation=SlopePlusOne()),
     "later PReLU": lambda: chain(last=nn.Sequential(SlopePlusOne(), nn.Linear(10, 1))),
-    "dropout": lambda: chain(dropout=AlwaysOn()),
+    "dropout": lambda: chain(dropout=Doubling()),
     "identity": lambda: chain(dropout=Offset()),
-    "later dropout": lambda: nn.Sequential(*chain()[:4], AlwaysOn(), nn.Linear(10, 1)),
+    "later dropout": lambda: nn.Sequential(*chain()[:4], Doubling(), nn.Linear(10, 1)),
     "parametrised": parametrised,
-    "hook": hooked,
-    "hook before": lambda: hooked("register_forward_pre_hook"),
-    "forward set on a layer": forward_of_its_own,
-    "forward set on the container": container_with_a_forward_of_its_own,
+    "hook": lambda: hooked("register_forward_hook", lambda *a: a[-1] * 2),
+    "hook before": lambda: hooked("register_forward_pre_hook", lambda *a: (a[-1][0] * 2,)),
+    "hook backward": lambda: hooked("register_full_backward_hook", lambda _, grads, __: (grads[0] * 2,)),
+    "forward set on a layer": lambda: with_forward(1, torch.tanh),
+    "forward set on the container": lambda: with_forward(None, torch.square),
 }
 
 
@@ -241,18 +213,9 @@ UNUSUAL = {
 def test_layers_that_only_look_like_torchs_are_never_taken_apart(built):
     f = UNUSUAL[built]().double()
     x, reference = np.random.default_rng(1).normal(size=(2, 2, 12))
-    plain = insdel.explain("kernel_shap", f, x, reference, chunk=512)
-    assert np.allclose(insdel.explain("kernel_shap", f, x, reference), plain, rtol=0, atol=1e-12)
-    plain = insdel.explain("integrated_gradients", f, x, reference, steps=40, chunk=512)
-    assert np.allclose(insdel.explain("integrated_gradients", f, x, reference, steps=40), plain, rtol=0, atol=1e-12)
-
-
-def test_backward_hooks_are_heeded():
-    f = chain().double()
-    f[1].register_full_backward_hook(lambda _, grads, __: (grads[0] * 2,))
-    x, reference = np.random.default_rng(1).normal(size=(2, 2, 12))
-    plain = insdel.explain("integrated_gradients", f, x, reference, steps=40, chunk=512)
-    assert np.allclose(insdel.explain("integrated_gradients", f, x, reference, steps=40), plain, rtol=0, atol=1e-12)
+    for method, options in (("kernel_shap", {}), ("integrated_gradients", {"steps": 40})):
+        plain = insdel.explain(method, f, x, reference, **options, chunk=512)
+        assert np.allclose(insdel.explain(method, f, x, reference, **options), plain, rtol=0, atol=1e-12)
 
 
 def test_hooks_on_all_modules_are_heeded():

@@ -1,5 +1,6 @@
 """The lattice against closed forms, brute force, shap and shapiq."""
 
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -18,10 +19,10 @@ MODES = ("insertion", "deletion", "both")
 
 
 @st.composite
-def random_lattices(draw, max_n=6, min_d=0):
+def random_lattices(draw, max_n=6):
     """A random function on the hybrids of a pair with d differing features among n."""
     n = draw(st.integers(1, max_n))
-    d = draw(st.integers(min(min_d, n), n))
+    d = draw(st.integers(0, n))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     players = tuple(sorted(rng.choice(n, d, replace=False).tolist()))
     return Lattice(rng.normal(size=2**d), players, n)
@@ -98,24 +99,9 @@ def test_theorem_1_and_its_deletion_form(n, seed):
 
 
 @given(random_lattices(max_n=8))
-def test_efficiency_and_unchanged_features(lat):
-    phi = lat.shapley()
-    assert phi.sum() == pytest.approx(lat.values[-1] - lat.values[0], abs=1e-10)
+def test_unchanged_features_have_no_value(lat):
     unchanged = [j for j in range(lat.n) if j not in lat.players]
-    assert (phi[unchanged] == 0).all() and (lat.banzhaf()[unchanged] == 0).all()
-
-
-@given(random_lattices(max_n=6, min_d=2))
-def test_symmetry(lat):
-    """Players who are exchanged exchange their values; equal players get equal values."""
-    if lat.d < 2:
-        return
-    swap = [(S & ~3) | (S & 1) << 1 | (S & 2) >> 1 for S in range(2**lat.d)]
-    first, second = lat.players[:2]
-    a, b = lat.shapley(), Lattice(lat.values[swap], lat.players, lat.n).shapley()
-    assert a[first] == pytest.approx(b[second], abs=1e-10) and a[second] == pytest.approx(b[first], abs=1e-10)
-    equal = Lattice((lat.values + lat.values[swap]) / 2, lat.players, lat.n).shapley()
-    assert equal[first] == pytest.approx(equal[second], abs=1e-10)
+    assert (lat.shapley()[unchanged] == 0).all() and (lat.banzhaf()[unchanged] == 0).all()
 
 
 @settings(max_examples=40, deadline=None)
@@ -136,13 +122,6 @@ def test_expectations_by_enumeration(lat):
 def test_best_order_is_the_best_of_all_orders(lat, mode):
     scores = lat.abc(all_orders(lat.n), mode)
     assert lat.abc(lat.best_order(mode), mode) == pytest.approx(scores.max(), abs=1e-10)
-
-
-@pytest.mark.parametrize("d", [7, 4])
-@pytest.mark.parametrize("mode", MODES)
-def test_best_order_of_seven_features(d, mode):
-    lat = Lattice(np.random.default_rng(d).normal(size=2**d), tuple(range(7 - d, 7)), 7)
-    assert lat.abc(lat.best_order(mode), mode) == pytest.approx(lat.abc(all_orders(7), mode).max(), abs=1e-10)
 
 
 def test_unchanged_features_linger_where_the_walk_is_best():
@@ -249,14 +228,10 @@ def test_other_bad_input_is_refused():
         lat.curve([0, 0])
     with pytest.raises(ValueError, match="mode must be one of insertion, deletion, both"):
         lat.best_order("up")
-    with pytest.raises(ValueError, match="orders must be at least 1"):
-        lat.random_abc(0)
     with pytest.raises(ValueError, match="insdel.lattices for many pairs"):
         Lattice.evaluate(lambda z: z.sum(1), np.zeros((2, 3)), np.ones((2, 3)))
     with pytest.raises(ValueError, match="2 players need 4 values, not 3"):
         Lattice(np.zeros(3), (0, 1), 2)
-
-
 
 
 def test_lattices_are_compared_by_what_they_hold():
@@ -269,19 +244,16 @@ def test_lattices_are_compared_by_what_they_hold():
     assert one != "a lattice" and one in [one]
 
 
-def test_seventy_players_are_refused_whatever_the_limit():
-    f = lambda z: z.sum(1)  # noqa: E731
-    for call in (
-        lambda: insdel.Lattice.evaluate(f, np.zeros(70), np.ones(70), max_features=70),
-        lambda: insdel.explain("kernel_shap", f, np.zeros(70), np.ones(70), max_features=70),
-        lambda: insdel.explain("banzhaf", f, np.zeros(70), np.ones(70), max_features=100),
-    ):
-        with pytest.raises(ValueError, match=r"differs in 70 features.*the limit is 2\*\*40"):
-            call()
+@pytest.mark.parametrize(
+    "call", [Lattice.evaluate, *(partial(insdel.explain, name) for name in ("kernel_shap", "banzhaf"))]
+)
+def test_seventy_players_are_refused_whatever_the_limit(call):
+    with pytest.raises(ValueError, match=r"differs in 70 features.*the limit is 2\*\*40"):
+        call(lambda z: z.sum(1), np.zeros(70), np.ones(70), max_features=100)
 
 
 @pytest.mark.parametrize(("orders", "seed", "said"), [(2.0, 0, "orders must be a whole"), ("2", 0, "orders must be a whole"),
-                                                      (0, 0, "at least 1"), (2, -1, "seed must be"), (2, 1.5, "seed must be"),
+                                                      (0, 0, "orders must be at least 1"), (2, -1, "seed must be"), (2, 1.5, "seed must be"),
                                                       (2, 2**64, "below 2⁶⁴"), (2, None, "seed must be")])  # fmt: skip
 def test_random_orders_need_a_number_and_a_seed(orders: object, seed: object, said: str) -> None:
     lattice = insdel.Lattice.evaluate(lambda z: z.sum(axis=1), np.zeros(3), np.ones(3))
