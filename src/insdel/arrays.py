@@ -43,11 +43,6 @@ def without_gradients() -> Any:
     return nullcontext() if torch is None else torch.no_grad()
 
 
-def device_of(values: Any) -> str:
-    """The kind of device on which an array lies: "cpu", "cuda", …"""
-    return values.device.type if is_tensor(values) else "cpu"
-
-
 def to_numpy(values: Any) -> np.ndarray:
     """Return numbers as an array in the processor's memory, whatever holds them."""
     if is_tensor(values):

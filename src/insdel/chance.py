@@ -99,26 +99,17 @@ def histogram(lattice: Lattice, mode: str = "insertion", bins: int = 1024) -> Hi
     np.minimum.at(lowest, size, values)  # of each layer
     start = float(lowest.sum())
     step = max(float(lattice.abc(lattice.best_order(mode), mode)) - line - start, CLOSE) / (bins - 1)
-    chances = _carried(((values - lowest[size]) / step).round().astype(np.int64), bins + n)
-    return Histogram(start + line + step * np.arange(len(chances)), chances)
-
-
-def _carried(steps: np.ndarray, bins: int) -> np.ndarray:
-    """Chances of Σ steps over random walks from the empty to the full subset, (bins,)."""
-    from scipy.sparse import csr_array
-
+    steps, width = ((values - lowest[size]) / step).round().astype(np.int64), bins + n
     row = np.zeros(len(steps), dtype=np.int64)  # of each subset in its layer
-    rest = np.zeros((1, bins))
-    rest[0, steps[-1]] = 1.0
-    for subsets, ahead in _layers((len(steps) - 1).bit_length()):
-        r, count = ahead.shape
-        following = csr_array((np.full(r * count, 1 / r), row[ahead.T].ravel(), np.arange(0, r * count + 1, r)),
-                              shape=(count, len(rest)))  # fmt: skip
-        mean, rest = following @ rest, np.zeros((count, bins))
-        for k, step in enumerate(steps[subsets]):
-            rest[k, step:] = mean[k, : bins - step]
-        row[subsets] = np.arange(count)
-    return rest[0]
+    chances = np.zeros((1, width))  # of Σ steps over the rest of a walk
+    chances[0, steps[-1]] = 1.0
+    for subsets, ahead in _layers(n):
+        mean = sum(chances[row[part]] for part in ahead) / len(ahead)
+        chances = np.zeros_like(mean)
+        for k, shift in enumerate(steps[subsets]):
+            chances[k, shift:] = mean[k, : width - shift]
+        row[subsets] = np.arange(len(subsets))
+    return Histogram(start + line + step * np.arange(width), chances[0])
 
 
 def normalised(areas: np.ndarray, mean: np.ndarray | float, best: np.ndarray | float) -> np.ndarray:

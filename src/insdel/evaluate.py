@@ -24,7 +24,6 @@ from insdel.arrays import (
     Array,
     Points,
     beside,
-    device_of,
     is_tensor,
     like,
     loaded_torch,
@@ -415,10 +414,8 @@ class BatchModel:
         with without_gradients(), eval_mode(self.f):
             try:
                 values = self._call(self.kinds[0], points)
-            except UserError:
-                raise
             except Exception as error:
-                if out_of_memory(error):
+                if isinstance(error, UserError) or out_of_memory(error):
                     raise
                 if self.kinds == ["frame"]:
                     error.add_note("f was called on a data frame, as x is one. If f takes arrays, pass x.to_numpy().")
@@ -513,7 +510,8 @@ def hybrid_values(
         values = model(points.take(*select(beside(np.arange(start, stop), points.x))))
         return values if rows == 1 else values.reshape(-1, rows).mean(axis=1)
 
-    size = max(1, chunk_rows(pairs.x.shape[1], device_of(points.x), chunk, model.width) // rows)
+    device = points.x.device.type if is_tensor(points.x) else "cpu"
+    size = max(1, chunk_rows(pairs.x.shape[1], device, chunk, model.width) // rows)
     with progress_bar(total, progress) as bar:
         for values in in_batches(total, size, work):
             yield values

@@ -33,6 +33,7 @@ from insdel.tree_models import Ensemble, read
 
 EXACT = 16  # players up to which the best order is found by dynamic programming
 KICKS = 20  # restarts of the local search
+COUPLES = 256  # leaves of which all couples are formed together
 TABLE = 2**25  # entries of the table of integrals behind the variance: 256 MiB
 GROUPED = 30  # leaves up to which trees are joined before their upper bound is taken
 
@@ -338,8 +339,33 @@ class TreeGame(Game):
         return (self.n + 1) * (self.c + float(self.w @ _beta(*self._sizes)))
 
     def moments(self, mode: str = "insertion") -> Moments:
-        """Exact mean and standard deviation of the ABC over all n! orders, from couples of leaves."""
-        return Moments(self.expected_abc(mode), float(np.sqrt(max(_variance(self._in(mode)), 0.0))))
+        """Exact mean and standard deviation of the ABC over all n! orders.
+
+        A leaf is on for T steps, so the variance is Σ w w′ (E[T T′] − E[T] E[T′]) over couples of leaves. Where one
+        leaf is on at time s and another at a later time t, A comes before s, A′ before t, B after s and B′ after t: an
+        integral of `_double_beta`, by the numbers of features that the leaves have in common.
+        """
+        game = self._in(mode)
+        n, w, (a, b) = game.n, game.w, game._sizes
+        top = (int(a.max(initial=0)), int(b.max(initial=0)))
+        if (top[0] + 1) ** 2 * (min(top) + 1) * (top[1] + 1) ** 2 > TABLE:
+            raise UserError(
+                f"leaves that depend on {top} features are too many for the exact variance. Use random_abc."
+            )
+        late = _double_beta(*top)
+        beta, mean = _beta(*np.ogrid[: 2 * top[0] + 1, : 2 * top[1] + 1]), (n + 1) * _beta(a, b)
+        A, B = (bits[:, game.active].astype(np.float32) for bits in game._bits)
+        variance = 0.0
+        for start in range(0, len(w), COUPLES):
+            rows = slice(start, start + COUPLES)
+            aa, ab, ba, bb = ((P[rows] @ Q.T).astype(np.int64) for P in (A, B) for Q in (A, B))
+            a1, b1 = a[rows, None], b[rows, None]
+            free = ab == 0
+            after = late[a1, np.where(free, a - aa - ba, 0), ba, b1 - ba - bb, b]
+            same = beta[a1 + a - aa, b1 + b - bb]
+            both = 2 * (n + 1) * (n + 2) * np.where(free, after, 0) - (n + 1) * np.where(free & (ba == 0), same, 0)
+            variance += float(w[rows] @ (both - mean[rows, None] * mean) @ w)
+        return Moments(self.expected_abc(mode), float(np.sqrt(max(variance, 0.0))))
 
     @cached_property
     def _member_lists(self) -> tuple[Members, Members]:
@@ -452,35 +478,6 @@ def _double_beta(a: int, b: int) -> np.ndarray:
             row = row[:, 1:, :-1] + row[:, :-1, 1:]
         plain = plain[1:, :-1] + plain[:-1, 1:]
     return table
-
-
-def _variance(game: TreeGame, block: int = 256) -> float:
-    """Variance of the AUC over all n! orders, from the numbers of common features of all couples of leaves.
-
-    A leaf is on for T steps, so the variance is Σ w w′ (E[T T′] − E[T] E[T′]). Where one leaf is on at time s and
-    another at a later time t, A comes before s, A′ before t, B after s and B′ after t: an integral of `_double_beta`.
-    """
-    if not len(game.w):
-        return 0.0
-    n, w, (a, b) = game.n, game.w, game._sizes
-    top = (int(a.max()), int(b.max()))
-    if (top[0] + 1) ** 2 * (min(top) + 1) * (top[1] + 1) ** 2 > TABLE:
-        raise UserError(f"leaves that depend on {top} features are too many for the exact variance. Use random_abc.")
-    late = _double_beta(*top)
-    p, q = np.ogrid[: 2 * top[0] + 1, : 2 * top[1] + 1]
-    beta, mean = _beta(p, q), (n + 1) * _beta(a, b)
-    A, B = (bits[:, game.active].astype(np.float32) for bits in game._bits)
-    total = 0.0
-    for start in range(0, len(w), block):
-        rows = slice(start, start + block)
-        aa, ab, ba, bb = ((P[rows] @ Q.T).astype(np.int64) for P in (A, B) for Q in (A, B))
-        a1, b1 = a[rows, None], b[rows, None]
-        free = ab == 0
-        after = late[a1, np.where(free, a - aa - ba, 0), ba, b1 - ba - bb, b]
-        same = beta[a1 + a - aa, b1 + b - bb]
-        both = 2 * (n + 1) * (n + 2) * np.where(free, after, 0) - (n + 1) * np.where(free & (ba == 0), same, 0)
-        total += float(w[rows] @ (both - mean[rows, None] * mean) @ w)
-    return total
 
 
 def _table(game: TreeGame, players: np.ndarray) -> np.ndarray:
