@@ -632,21 +632,17 @@ class _Relaxation:
     def __init__(self, lists: list[Cubes], constant: float, d: int) -> None:
         self.constant, self.d, self.trees = constant, d, len(lists)
         self.tree = np.repeat(np.arange(len(lists)), [len(cubes) for cubes in lists])
-        sets_A, sets_B, w = zip(*(cube for cubes in lists for cube in cubes), strict=True)
+        *sets, w = zip(*(cube for cubes in lists for cube in cubes), strict=True)
         self.w, count = np.array(w), len(w)
-        (self.j_A, self.in_A), (self.j_B, self.in_B) = map(self._incidence, (sets_A, sets_B))
-        takes, leaves = (sp.csr_matrix((np.full(len(j), sign), (np.arange(len(j)), j)), (len(j), d))
-                         for j, sign in ((self.j_A, -1.0), (self.j_B, 1.0)))  # fmt: skip
-        self.limits = sp.bmat([[self.in_A, takes], [self.in_B, leaves]], format="csr")
-        self.right = np.r_[np.zeros(len(self.j_A)), np.ones(len(self.j_B))]
+        side, cube, j = np.nonzero([[[members >> k & 1 for k in range(d)] for members in part] for part in sets])
+        rows, row = np.unique((side * self.trees + self.tree[cube]) * d + j, return_inverse=True)
+        self.j, self.is_B = rows % d, rows >= self.trees * d  # a row for each feature in some A, or some B, of a tree
+        self.cubes = sp.csr_matrix((np.ones(len(cube)), (row, cube)), (len(rows), count))
+        self.right = self.is_B.astype(np.float64)
+        takes = sp.csr_matrix((2 * self.right - 1, (np.arange(len(rows)), self.j)), (len(rows), d))
+        self.limits = sp.hstack([self.cubes, takes], format="csr")
         one_each = sp.csr_matrix((np.ones(count), (self.tree, np.arange(count))), (self.trees, count))
         self.equal = sp.block_diag([one_each, np.ones((1, d))], "csr")
-
-    def _incidence(self, sets: tuple[int, ...]) -> tuple[np.ndarray, sp.csr_matrix]:
-        """Rows (tree, feature) → the cubes of the tree whose set holds the feature, and the feature of each row."""
-        cube, j = np.nonzero([[members >> j & 1 for j in range(self.d)] for members in sets])
-        rows, row = np.unique(self.tree[cube] * self.d + j, return_inverse=True)
-        return rows % self.d, sp.csr_matrix((np.ones(len(cube)), (row, cube)), (len(rows), len(sets)))
 
     def solve(self, size: int, seconds: float) -> tuple[float, np.ndarray, float]:
         """C and π from the duals for |S| = size, and the relaxation's value (−∞ if the solver failed)."""
@@ -659,11 +655,10 @@ class _Relaxation:
 
     def modular(self, mu: np.ndarray) -> tuple[float, np.ndarray]:
         """C and π of any μ ≥ 0."""
-        mu_A, mu_B = np.split(mu, [len(self.j_A)])
         rest = np.full(self.trees, -np.inf)
-        np.maximum.at(rest, self.tree, self.w - self.in_A.T @ mu_A - self.in_B.T @ mu_B)
-        pi = np.bincount(self.j_A, mu_A, self.d) - np.bincount(self.j_B, mu_B, self.d)
-        return self.constant + float(rest.sum() + mu_B.sum()), pi
+        np.maximum.at(rest, self.tree, self.w - self.cubes.T @ mu)
+        pi = np.bincount(self.j, np.where(self.is_B, -mu, mu), self.d)
+        return self.constant + float(rest.sum() + mu[self.is_B].sum()), pi
 
 
 def _certificate(program: _Relaxation, ends: np.ndarray, n: int, seconds: float) -> float:
