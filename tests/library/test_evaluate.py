@@ -359,20 +359,22 @@ def test_batches_know_the_widest_layer():
     assert max(rows) == 2**8
 
 
-def test_the_kind_of_points_that_worked_is_kept_when_a_later_call_fails():
+@pytest.mark.parametrize("good", [0, 1])
+def test_the_users_own_error_comes_through_and_the_kind_of_points_that_worked_is_kept(good):
     kinds = []
 
     def f(z):
         kinds.append(type(z))
-        if isinstance(z, np.ndarray) and len(kinds) > 1:
-            raise KeyError("my bug")
+        if len(kinds) > good:
+            raise KeyError(f"my bug {len(kinds)}")
         return z[:, 0]
 
     model = BatchModel(f, X)
-    model(X)
-    with pytest.raises(KeyError, match="my bug"):
+    for _ in range(good):
         model(X)
-    assert kinds == [np.ndarray, np.ndarray]  # no third call, with tensors
+    with pytest.raises(KeyError, match=f"my bug {good + 1}"):  # of the kind that the user passed
+        model(X)
+    assert kinds == [np.ndarray, np.ndarray if good else torch.Tensor]  # tensors only where nothing has worked yet
 
 
 def test_a_bar_is_shown_to_who_works_in_a_notebook_and_not_in_one_that_a_program_runs():
