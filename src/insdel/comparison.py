@@ -16,7 +16,7 @@ from tqdm.auto import tqdm
 
 from insdel import chance, stats
 from insdel.arrays import Points, is_tensor
-from insdel.attribution import METHODS, explain_pairs, nearest, resolve, seeded
+from insdel.attribution import METHODS, explain_pairs, nearest, seeded
 from insdel.attribution.own import CHANGED_BY, Attributions, attributions, check_against, is_explanation
 from insdel.beam import WIDTH, pair_beam
 from insdel.cluster import on_cluster, packed, unpacked
@@ -49,7 +49,7 @@ Source = str | Attributions | Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Plan:
+class Settings:
     """What is compared: all that decides the table, apart from model and points.
 
     methods : labels, each with what gives its attributions: the name of a method, attributions, or a function
@@ -121,16 +121,15 @@ def compare(
     rows = x.index if isinstance(x, pd.DataFrame) else pd.RangeIndex(len(pairs))
     rows = rows if len(rows) == len(pairs) else rows.repeat(len(pairs))
     sources, more = _sources(methods, f, pairs, progress)
-    width = int(pairs.x.shape[1])
-    choice = {label: resolve(given, x, width) for label, given in {**more, **(options or {})}.items()}
-    plan = _matched(f, pairs, rows, Plan(sources, tuple(modes), choice, seed, score))
+    chosen = Settings(sources, tuple(modes), {**more, **(options or {})}, seed, score)
+    settings = _matched(f, pairs, rows, chosen)
     require_integer("chunk", chunk, 1)
     parts = {int(part[0]): part for part in np.split(np.arange(len(pairs)), range(chunk, len(pairs), chunk))}
-    facts = {**vars(plan), "methods": list(plan.methods.items())}  # their order counts
+    facts = {**vars(settings), "methods": list(settings.methods.items())}  # their order counts
     store = Store(checkpoint, lambda: identity(f, pairs, **facts, chunk=chunk))
     trees: dict[int, Trees] = {}
     sent = f if scheduler is None else packed(f)
-    chunks = [Chunk(sent, pairs.subset(k), k, plan, trees) for start, k in parts.items() if not store.has(start)]
+    chunks = [Chunk(sent, pairs.subset(k), k, settings, trees) for start, k in parts.items() if not store.has(start)]
     if chunks:
         _warn_of_noise(f, pairs)
     tables: Iterator[tuple[Chunk, pd.DataFrame]] = ((part, part.table()) for part in chunks)
@@ -143,7 +142,8 @@ def compare(
             bar.update(len(part.pairs))
     wide = pd.concat([store.get(start) for start in parts], ignore_index=True)
     wide.insert(1, "row", rows.to_numpy()[wide["pair"]])
-    result = Comparison(wide[COLUMNS], wide[["pair", "mode", *SCALE]].drop_duplicates(["pair", "mode"]), f, pairs, plan)
+    scale = wide[["pair", "mode", *SCALE]].drop_duplicates(["pair", "mode"])
+    result = Comparison(wide[COLUMNS], scale, f, pairs, settings)
     result.warn_below_chance()
     return result
 
@@ -205,18 +205,18 @@ def _source(label: str, given: Any) -> Source:
     raise UserTypeError(f"{label!r} must be a method's name, attributions or a function; found {type(given).__name__}.")
 
 
-def _matched(f: Model, pairs: Pairs, rows: pd.Index, plan: Plan) -> Plan:
-    """Return the plan with the user's attributions in the order of the pairs, each checked against f."""
-    own = {label: source for label, source in plan.methods.items() if isinstance(source, Attributions)}
+def _matched(f: Model, pairs: Pairs, rows: pd.Index, settings: Settings) -> Settings:
+    """Return the settings with the user's attributions in the order of the pairs, each checked against f."""
+    own = {label: source for label, source in settings.methods.items() if isinstance(source, Attributions)}
     if not own:
-        return plan
+        return settings
     chosen = f.classes(pairs) if isinstance(f, Probability) else None
     fixed = {label: part.for_class(chosen).matched(pairs, rows, label) for label, part in own.items()}
     if not isinstance(f, Probability) or f.k is not None:
         start, end = ends(f, pairs)
         for label, part in fixed.items():
             check_against(label, part, start, end)
-    return replace(plan, methods={**plan.methods, **fixed})
+    return replace(settings, methods={**settings.methods, **fixed})
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +230,7 @@ class Chunk:
     f: Model
     pairs: Pairs
     numbers: np.ndarray
-    plan: Plan
+    settings: Settings
     trees: dict[int, Trees] = field(default_factory=dict)
 
     def table(self) -> pd.DataFrame:
@@ -243,16 +243,16 @@ class Chunk:
                 parts.append(replace(part, f=replace(self.f, k=int(k))).table())
             return pd.concat(parts).sort_values("pair", kind="stable", ignore_index=True)
         games, rows = self.games(), []
-        for label in self.plan.methods:
-            for mode, walks in zip(self.plan.modes, self.curves(label, games), strict=True):
+        for label in self.settings.methods:
+            for mode, walks in zip(self.settings.modes, self.curves(label, games), strict=True):
                 area = np.asarray(abc(walks, mode))
                 values = {"auc": np.asarray(auc(walks)), "abc": area, "abc_per_feature": area / (walks.shape[1] - 1)}
                 rows.append(pd.DataFrame({"pair": self.numbers, "method": label, "mode": mode, **values}))
         table = pd.concat(rows).sort_values("pair", kind="stable", ignore_index=True)
-        if not self.plan.score:
+        if not self.settings.score:
             return table.assign(score=np.nan, expected=np.nan, best=np.nan, best_is="", scale_from="")
         scale = [(self.numbers[k], mode, *self._scale(k, mode, games)) for k in range(len(self.pairs))
-                 for mode in self.plan.modes]  # fmt: skip
+                 for mode in self.settings.modes]  # fmt: skip
         wide = table.merge(pd.DataFrame(scale, columns=["pair", "mode", *SCALE]), on=["pair", "mode"], how="left")
         largest = np.maximum(wide["best"], wide.groupby(["pair", "mode"])["abc"].transform("max"))
         wide["best"] = np.where(wide["best_is"] == "search", largest, wide["best"])
@@ -265,8 +265,8 @@ class Chunk:
         Tree ensembles in closed form; else lattices up to 20 differing features, and nothing beyond. Lattices are also
         quicker for a few hybrids, and answer exactly where there is a link.
         """
-        sources = self.plan.methods.values()
-        exact = self.plan.score or "best" in sources or any(map(self.plan.exact, self.plan.methods))
+        sources = self.settings.methods.values()
+        exact = self.settings.score or "best" in sources or any(map(self.settings.exact, self.settings.methods))
         expected = "expected" in sources
         if not exact and not expected:
             return []
@@ -287,7 +287,7 @@ class Chunk:
         if games:
             expected, origin, width = games[k].expected_abc(mode), getattr(games[k], "origin", "hybrids"), None
         else:
-            pair, generator = self.pairs.subset([k]), np.random.default_rng([self.plan.seed, int(self.numbers[k])])
+            pair, generator = self.pairs.subset([k]), np.random.default_rng([self.settings.seed, int(self.numbers[k])])
             half = generator.permuted(np.tile(np.arange(pair.n), (CHANCE_ORDERS // 2, 1)), axis=1)
             walks = pair_curves(self.f, pair, np.concatenate([half, half[:, ::-1]]))
             width = max(4, min(WIDTH, BEAM_SETS // max(int(pair.differing().sum()) ** 2, 1)))
@@ -297,8 +297,8 @@ class Chunk:
 
     def curves(self, label: str, games: Sequence[Game]) -> list[np.ndarray]:
         """Curves of a method's orders, (pairs, n + 1) for each mode: by look-up where there are games."""
-        if self.plan.methods[label] == "expected":
-            return [np.stack([np.asarray(game.expected_curve()) for game in games])] * len(self.plan.modes)
+        if self.settings.methods[label] == "expected":
+            return [np.stack([np.asarray(game.expected_curve()) for game in games])] * len(self.settings.modes)
         every = self.orders(label, games)
         if not games:
             return [pair_curves(self.f, self.pairs, orders) for orders in every]
@@ -307,7 +307,7 @@ class Chunk:
 
     def orders(self, label: str, games: Sequence[Game]) -> list[np.ndarray]:
         """A method's orders, (pairs, n) for each mode; an absolute ranking has one for all modes."""
-        source, modes = self.plan.methods[label], self.plan.modes
+        source, modes = self.settings.methods[label], self.settings.modes
         if source == "best":
             return [np.stack([self._best(k, mode, games)[0] for k in range(len(self.pairs))]) for mode in modes]
         values = self._attributions(label, source, games)
@@ -337,9 +337,9 @@ class Chunk:
         if isinstance(source, Attributions):
             return source.values[self.numbers]
         if isinstance(source, str):
-            if games and self.plan.exact(label) and hasattr(games[0], EXACT[source]):
+            if games and self.settings.exact(label) and hasattr(games[0], EXACT[source]):
                 return np.stack([np.asarray(getattr(game, EXACT[source])()) for game in games])
-            options = seeded(source, self.plan.options.get(label, {}), self.plan.seed, self.numbers)
+            options = seeded(source, self.settings.options.get(label, {}), self.settings.seed, self.numbers)
             return explain_pairs(source, self.f, self.pairs, **options)
         pairs = self.pairs  # from here on for a user's function of f, x and reference, or the rows of the background
         other = pairs.reference if pairs.background is None else pairs.background
@@ -363,10 +363,10 @@ class Comparison:
     scale: pd.DataFrame
     f: Model
     pairs: Pairs
-    plan: Plan
+    settings: Settings
 
     def __repr__(self) -> str:
-        methods = ", ".join(self.plan.methods)
+        methods = ", ".join(self.settings.methods)
         return f"Comparison({len(self.pairs)} pairs, {self.pairs.n} features; {methods})"
 
     def _repr_html_(self) -> str:
@@ -389,7 +389,7 @@ class Comparison:
         The score is Σ(ABC − chance) / Σ(best − chance) over the pairs. Errors count shared points.
         """
         rows = stats.summary(self.table, self.points, differences, value="abc", **options)
-        if not self.plan.score:
+        if not self.settings.score:
             return rows
         scale = self.scale.groupby("mode")
         kinds = scale["best_is"].max().to_frame()  # "search" if any was
@@ -408,9 +408,9 @@ class Comparison:
     def test(self, a: str, b: str, level: float = 0.95) -> pd.DataFrame:
         """Is a better than b? Difference of the mean ABC, interval, p and p_holm (over the tests), one row per mode."""
         for name in (a, b):
-            require_one_of("a method that is tested", name, self.plan.methods)
+            require_one_of("a method that is tested", name, self.settings.methods)
         ends, rows = stats.PairIds.of(self.points), []
-        for mode in self.plan.modes:
+        for mode in self.settings.modes:
             wide = self.table[self.table["mode"] == mode].pivot_table("abc", "pair", "method")
             found = stats.mean_test((wide[a] - wide[b]).to_numpy(), ends, level)
             rows.append((f"{a} − {b}", mode, *found, len(wide)))
@@ -419,8 +419,8 @@ class Comparison:
 
     def warn_below_chance(self) -> None:
         """Warn of attributions of one's own that rank clearly worse than chance: their sign may be the wrong one."""
-        own = {label: source for label, source in self.plan.methods.items() if not isinstance(source, str)}
-        if not self.plan.score or not own:
+        own = {label: source for label, source in self.settings.methods.items() if not isinstance(source, str)}
+        if not self.settings.score or not own:
             return
         for label, rows in self._scores().groupby("method"):
             signed = label in own and getattr(own[label], "ranking", "signed") == "signed"
@@ -438,12 +438,12 @@ class Comparison:
         if not len(places):
             known = ", ".join(map(str, self.table["row"].unique()[:10]))
             raise UserError(f"row must be one of x's rows ({known}, …); found {row!r}.")
-        pair, plan = int(places[0]), replace(self.plan, modes=(check_mode(mode),), score=False)
+        pair, settings = int(places[0]), replace(self.settings, modes=(check_mode(mode),), score=False)
         f = replace(self.f, k=int(self.f.classes(self.pairs)[pair])) if isinstance(self.f, Probability) else self.f
-        chunk = Chunk(f, self.pairs.subset([pair]), np.array([pair]), plan)
+        chunk = Chunk(f, self.pairs.subset([pair]), np.array([pair]), settings)
         games = chunk.games()
-        ordered = [label for label, source in plan.methods.items() if source != "expected"]
-        walks = {label: chunk.curves(label, games)[0][0] for label in plan.methods}
+        ordered = [label for label, source in settings.methods.items() if source != "expected"]
+        walks = {label: chunk.curves(label, games)[0][0] for label in settings.methods}
         return walks, {label: chunk.orders(label, games)[0][0] for label in ordered}
 
     def plot(self, axes: Any = None) -> Any:

@@ -108,7 +108,7 @@ def _plain(text: Any, longest: int | None = None) -> str:
 
 def colours(comparison: Any) -> dict[str, str]:
     """The colours of `method_look` for built-in methods; methods of users take what is free."""
-    labels = list(comparison.plan.methods)
+    labels = list(comparison.settings.methods)
     fixed = {name: str(method_look(name)["color"]) for name in (*METHODS, "best", "expected")}
     taken = {PALETTE["grey"], PALETTE["black"], *(fixed[label] for label in labels if label in fixed)}
     free = [color for color in COLORS if color not in taken] or COLORS

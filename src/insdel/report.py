@@ -41,7 +41,7 @@ def write_report(
     cautions : warnings that a reader must see beside the answer
     reference : in words, what features were replaced by
     """
-    if not comparison.plan.score:
+    if not comparison.settings.score:
         raise UserError("a report needs scores, but this comparison was made with score=False. Leave that out.")
     check_name(path)
     summary, pairs = comparison.summary(bootstrap=0), comparison.pairs
@@ -55,7 +55,7 @@ def write_report(
     packages = ", ".join(f"{package} {version(package)}" for package in ("insdel", "numpy", "pandas"))
     template = Path(__file__).with_name("report.html").read_text(encoding="utf-8")
     page = Template(template, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined).render(
-        title=title, reference=reference.partition(":")[0], pairs=pairs, plan=comparison.plan, ranked=ranked,
+        title=title, reference=reference.partition(":")[0], pairs=pairs, settings=comparison.settings, ranked=ranked,
         names=pairs.names or [f"feature {j}" for j in range(pairs.n)], searched=(summary["best_is"] == "search").any(),
         versions=f"{packages}, Python {platform.python_version()}", facts=facts or {}, notes=notes,
         tests=tests, sure={other: found for other, found in sure.items() if found},
@@ -95,7 +95,7 @@ def _svg(draw: Any, *arguments: Any) -> str:
     """Draw, and return the figure as SVG that takes the page's text colour and background."""
     import matplotlib.pyplot as plt
 
-    ink, lines = PALETTE["black"], len(arguments[0].plan.methods)
+    ink, lines = PALETTE["black"], len(arguments[0].settings.methods)
     inks = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor"), ink)
     clear = {f"{part}.facecolor": "none" for part in ("figure", "axes", "savefig")}
     with plt.style.context({**STYLE, **inks, **clear, "svg.fonttype": "path"}):

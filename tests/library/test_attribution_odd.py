@@ -64,7 +64,7 @@ def test_the_fit_is_bayesian_regression_on_odd_parities(z, prior):
     y = np.random.default_rng(0).normal(size=(len(z), 2))
     spread = variances(prior, sets)
     spread[:5] += 1e7  # of the first order nothing is known beforehand
-    values, variance = odd.fit(prior, y, z)
+    values, variance = odd.fit(prior, odd.Whitened.of(prior.covariance(z, z), y, z), z)
     pull = np.linalg.solve(chi * spread @ chi.T, (chi * spread) @ shared(sets))
     left = np.diag(shared(sets).T * spread @ shared(sets) - pull.T @ (chi * spread) @ shared(sets))
     for pair in range(2):

@@ -21,7 +21,7 @@ from insdel.attribution.coalitions import Task
 from insdel.attribution.kernel import Estimate as Estimate
 from insdel.attribution.kernel import estimate_shapley as estimate_shapley
 from insdel.errors import UserError, UserTypeError, require, require_integer
-from insdel.evaluate import Groups, Model, Pairs, aligned, as_array, ends, feature_names
+from insdel.evaluate import Groups, Model, Pairs, as_array, ends
 from insdel.seeds import Seed, pair_seeds
 
 COMMON = {"chunk": None, "progress": False}  # options of all methods: rows per model call, and a bar
@@ -48,11 +48,6 @@ class Method:
             require("torch", f"{self.title} differentiates f and")
         function: Callable[..., Any] = getattr(import_module(f"insdel.attribution.{module}"), name)
         return function
-
-    @property
-    def by_column(self) -> bool:
-        """Whether it works on columns and single references, so that groups and backgrounds are formed afterwards."""
-        return self.needs_gradient or "binary" in self.options
 
     @property
     def options(self) -> dict[str, Any]:
@@ -108,23 +103,14 @@ def check_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return {**options, **{option: require_integer(option, value) for option, value in counts.items()}}
 
 
-def resolve(options: Mapping[str, Any], x: Any, n: int) -> dict[str, Any]:
-    """Return options with features and columns that are named as in the data frame x by their places."""
-    choice = dict(options)
-    if choice.get("background") is not None:
-        choice["background"] = aligned(choice["background"], feature_names(x), "background")
-    if choice.get("binary") is not None:
-        choice["binary"] = feature_mask(choice["binary"], x, n)
-    return choice
-
-
-def feature_mask(chosen: Any, x: Any, n: int) -> np.ndarray:
-    """Return features given by index, by name (if x is a data frame) or by a mask as (n,) booleans."""
+def feature_mask(chosen: Any, pairs: Pairs) -> np.ndarray:
+    """Return columns given by index, by name (of data frames) or by a mask as (columns,) booleans."""
+    n = int(pairs.x.shape[1])
     values = to_numpy(chosen) if is_tensor(chosen) else np.asarray(list(chosen))
     if values.dtype == bool and values.shape == (n,):
         return values
     if values.dtype.kind in "UO" and len(values):
-        names = [str(name) for name in getattr(x, "columns", [])]
+        names = [] if pairs.columns is None else [str(name) for name in pairs.columns.names]
         unknown = [str(v) for v in values if str(v) not in names]
         if unknown:
             columns = f"the columns {', '.join(names)}" if names else "no column names"
@@ -132,9 +118,7 @@ def feature_mask(chosen: Any, x: Any, n: int) -> np.ndarray:
         values = np.array([names.index(str(v)) for v in values])
     if len(values) and (values.dtype.kind not in "iu" or values.min() < -n or values.max() >= n):
         raise UserError(f"binary must hold indices below n = {n}, or be a mask of {n} booleans; found {list(values)}.")
-    mask = np.zeros(n, dtype=bool)
-    mask[values.astype(np.int64)] = True
-    return mask
+    return np.isin(np.arange(n), values % n)
 
 
 def explain(
@@ -166,15 +150,17 @@ def explain(
     if background is not None and "background" in find(method).options and reference is not None:
         options, background = {**options, "background": background}, None  # lime_tabular: how features are distributed
     pairs = Pairs.of(x, reference, groups, background)
-    return pairs.restore(explain_pairs(method, f, pairs, **resolve(options, x, int(pairs.x.shape[1]))))
+    return pairs.restore(explain_pairs(method, f, pairs, **options))
 
 
 def explain_pairs(method: str, f: Model, pairs: Pairs, **options: Any) -> np.ndarray:
     """A_j of every pair, (pairs, n); gradients by column, then summed by group and averaged over a background."""
     choice = find(method)
     options = check_options(method, options)
+    if options.get("binary") is not None:
+        options["binary"] = feature_mask(options["binary"], pairs)
     common = {name: options.pop(name) for name in COMMON if name in options}
-    if pairs.plain or not choice.by_column:
+    if pairs.plain or not (choice.needs_gradient or "binary" in choice.options):  # else it works on columns alone
         return to_numpy(choice.run(Task(f, pairs, **common), **options))
     rows = 1 if pairs.background is None else len(pairs.background)
     if "seed" in options:

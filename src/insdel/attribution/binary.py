@@ -76,27 +76,20 @@ def ig_interpolated(
 
     2ᵐ gradients per step for m differing binary features. Few steps do: the 2ᵐ corners smooth the
     integrand. Pairs in which only binary features differ get exact Shapley values, which is what the
-    integral then is, from 2ᵐ evaluations without a gradient.
+    integral then is, from 2ᵐ evaluations without a gradient. In the others, with p_u = t^|u| (1−t)^(m−|u|), corner u
+    adds p_u ∂_j f(u) (x′_j − x_j) at node t if j is not binary, and if it is, ±f(u) with j's own factor left out of
+    p_u, as g is linear in x_j.
     """
     binary, moving = _split("ig_interpolated", task.pairs, binary)
     result = np.zeros((len(task.pairs), task.pairs.n))
     if not moving.all():
         result[~moving] = shapley(task.subset(np.flatnonzero(~moving)), max_features)
-    if moving.any():
-        gradient = Gradient("ig_interpolated", task.subset(np.flatnonzero(moving)))
-        fixed, path = torch.as_tensor(binary, device=gradient.x.device), quadrature(rule, steps)
-        result[moving] = to_numpy(_interpolated(gradient, fixed, *path, max_features))
-    return result
-
-
-def _interpolated(gradient: Gradient, binary: Tensor, nodes: Tensor, weights: Tensor, max_features: int) -> Tensor:
-    """Σ over nodes t of weight × ∇g × change, (pairs, n), from the 2ᵐ corners u of the differing binary features.
-
-    With p_u = t^|u| (1−t)^(m−|u|), corner u adds p_u ∂_j f(u) (x′_j − x_j) if j is not binary, and if it is,
-    ±f(u) with j's own factor left out of p_u, as g is linear in x_j.
-    """
+    if not moving.any():
+        return result
+    gradient = Gradient("ig_interpolated", task.subset(np.flatnonzero(moving)))
     x, reference = gradient.x, gradient.reference
-    change, flips = reference - x, binary & (x != reference)
+    nodes, weights = (part.to(x.device) for part in quadrature(rule, steps))
+    change, flips = reference - x, torch.as_tensor(binary, device=x.device) & (x != reference)
     bit, m = torch.where(flips, flips.cumsum(dim=1) - 1, UNCHANGED), flips.sum(dim=1)
     largest = int(m.max())
     if largest > max_features:
@@ -104,9 +97,9 @@ def _interpolated(gradient: Gradient, binary: Tensor, nodes: Tensor, weights: Te
             f"ig_interpolated needs 2**{largest} gradients per step for {largest} differing binary features; the "
             f"limit is 2**{max_features}. Use ig_jump or integrated_gradients, or raise max_features."
         )
-    result, at_x = float64(torch.zeros_like(x)), gradient.at_x()[0]
+    total, at_x = float64(torch.zeros_like(x)), gradient.at_x()[0]
     end = (len(nodes) << m).cumsum(dim=0)
-    begin, nodes, weights = end - (len(nodes) << m), nodes.to(x.device), weights.to(x.device)
+    begin = end - (len(nodes) << m)
 
     def add(rows: Tensor) -> None:
         pair = torch.searchsorted(end, rows, right=True)
@@ -118,7 +111,8 @@ def _interpolated(gradient: Gradient, binary: Tensor, nodes: Tensor, weights: Te
         s, gain = on.sum(dim=1, keepdim=True), (values - at_x[pair])[:, None]  # against f(x): less to cancel
         jump = torch.where(on, t ** (s - 1) * (1 - t) ** (count - s), -(t**s) * (1 - t) ** (count - 1 - s)) * gain
         share = torch.where(flip, jump, t**s * (1 - t) ** (count - s) * slope * float64(change[pair]))
-        result.index_add_(0, pair, weights[node][:, None] * share)
+        total.index_add_(0, pair, weights[node][:, None] * share)
 
     gradient.each(int(end[-1]), add)
+    result[moving] = to_numpy(total)
     return result

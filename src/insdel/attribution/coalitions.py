@@ -93,26 +93,22 @@ def draw_subsets(d: int, count: int, share: Mapping[int, float], seed: int) -> n
 
     share : size → how often subsets of that size or its complement's are wanted
     """
-    generator = np.random.default_rng([seed, d])
-    parts = [_draw_of_size(d, s, k, generator) for s, k in _count_by_size(d, count, share).items()]
-    drawn = np.concatenate(parts)[generator.permutation(sum(map(len, parts)))]
-    return np.concatenate([np.zeros((1, d), dtype=bool), drawn])  # any beginning of it has all sizes
-
-
-def _count_by_size(d: int, count: int, share: Mapping[int, float]) -> dict[int, int]:
-    """Tell how many subsets of each size to draw."""
-    counts, left, sizes = {1: d}, count - d, list(range(2, d // 2 + 1))
+    counts, left, sizes = {1: d}, count - d, list(range(2, d // 2 + 1))  # counts: how many of each size
     while sizes and left > 0:
         upper = np.cumsum([share[s] + (share[d - s] if 2 * s < d else 0) for s in sizes])
         size = np.searchsorted(upper[:-1] / upper[-1], (np.arange(left) + 0.5) / left)
         wanted = dict(zip(sizes, np.bincount(size, minlength=len(sizes)).tolist(), strict=True))
         over = next((s for s in sizes if wanted[s] >= count_of_size(d, s)), None)
         if over is None:
-            return counts | wanted
+            counts |= wanted
+            break
         counts[over] = count_of_size(d, over)
         left -= counts[over]
         sizes.remove(over)
-    return counts
+    generator = np.random.default_rng([seed, d])
+    parts = [_draw_of_size(d, s, k, generator) for s, k in counts.items()]
+    drawn = np.concatenate(parts)[generator.permutation(sum(map(len, parts)))]
+    return np.concatenate([np.zeros((1, d), dtype=bool), drawn])  # any beginning of it has all sizes
 
 
 def count_of_size(d: int, s: int) -> int:

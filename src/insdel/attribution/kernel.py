@@ -15,7 +15,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from insdel.arrays import Array, Points, to_numpy
 from insdel.attribution.coalitions import Group, Task, coalition_values, count_of_size, draw_subsets, groups
-from insdel.attribution.odd import LARGEST, Odd, odd_subsets
+from insdel.attribution.odd import LARGEST, odd_regression, odd_subsets
 from insdel.errors import UserError, require_integer
 from insdel.evaluate import Groups, Model, Pairs
 from insdel.lattice import MAX_FEATURES, pair_lattices
@@ -127,11 +127,10 @@ def _from_subsets(group: Group, samples: int, seed: int) -> tuple[np.ndarray, np
     masks = odd_subsets(d, samples, seed) if weighted is None else weighted[0]
     forward, back = np.split(coalition_values(group, np.concatenate([masks, ~masks])[None]), 2, axis=1)
     y = (forward - back) / 2
-    fitted = Odd.fit(y[:, :LARGEST], masks[:LARGEST])
-    values, error = fitted.values_and_errors()
+    values, error, predicted = odd_regression(y[:, :LARGEST], masks[:LARGEST], masks)
     if weighted is None:
         return values, error
-    more, more_error = _regress(y - fitted.predict(masks), *weighted)
+    more, more_error = _regress(y - predicted, *weighted)
     # at the subsets that were fitted nothing is left over, so that few others change little, and many replace the fit
     return values + more, np.hypot(error * (LARGEST / len(masks)), more_error)
 

@@ -10,7 +10,7 @@ from tqdm.auto import tqdm
 from insdel.arrays import Points, to_numpy
 from insdel.attribution.coalitions import BLOCK_ELEMENTS, Group, Task, coalition_values
 from insdel.errors import UserError, require
-from insdel.evaluate import as_array, predict, progress_off
+from insdel.evaluate import aligned, as_array, predict, progress_off
 from insdel.seeds import Seed, generators, pair_seeds
 
 
@@ -75,8 +75,9 @@ def lime_tabular(
     if background is None:
         raise UserError("lime_tabular needs background=..., rows (m, n) that show how the features are distributed.")
     pairs = task.pairs
+    rows = aligned(background, pairs.columns.names if pairs.columns else None, "background")
     rows, points = (np.atleast_2d(to_numpy(as_array(part, name)).astype(np.float64))
-                    for part, name in ((background, "background"), (pairs.x, "x")))  # fmt: skip
+                    for part, name in ((rows, "background"), (pairs.x, "x")))  # fmt: skip
     categories = [] if binary is None else np.flatnonzero(binary).tolist()
     state = np.random.RandomState(0)
     package = require("lime.lime_tabular", "lime_tabular")

@@ -162,9 +162,8 @@ def factor(matrix: np.ndarray) -> np.ndarray:
     )
 
 
-def fit(prior: Prior, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Shapley values and their variances, (pairs, d) each, from evaluations y, (m, pairs), of subsets z, (m, d)."""
-    white = Whitened.of(prior.covariance(z, z), y, z)
+def fit(prior: Prior, white: Whitened, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Shapley values and their variances, (pairs, d) each, from whitened evaluations of subsets z, (m, d)."""
     cross, before = prior.with_values(z)
     cross = solve_triangular(white.lower, cross, lower=True, check_finite=False)
     values = cross.T @ white.rest + 2 * white.slope
@@ -240,43 +239,23 @@ def climb(prior: Prior, y: np.ndarray, z: np.ndarray, steps: int) -> Prior:
     return prior
 
 
-@dataclass(frozen=True)
-class Odd:
-    """The regression for pairs that share their subsets.
+def odd_regression(y: np.ndarray, masks: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Shapley values and their standard errors, (pairs, d) each, and the half-differences of `others`, (pairs, k).
 
-    y : (m, pairs) half-differences (f(S) − f(Sᶜ)) / 2 in units of their largest, `unit`, (pairs,)
-    z : (m, d) the subsets as ±1, the empty one first: its y fixes the sum of the values
+    y : (pairs, m) half-differences (f(S) − f(Sᶜ)) / 2 of the subsets `masks`, (m, d), of which the empty one comes
+        first: it fixes the sum of the values. They are worked on in units of their largest
     """
-
-    y: np.ndarray
-    unit: np.ndarray
-    z: np.ndarray
-    prior: Prior
-
-    @classmethod
-    def fit(cls, y: np.ndarray, masks: np.ndarray) -> Odd:
-        """Find the prior for half-differences y, (pairs, m), of subsets, (m, d)."""
-        z, unit = as_signs(masks), np.maximum(np.abs(y).max(axis=1), np.finfo(y.dtype).tiny)
-        scaled = (y / unit[:, None]).T
-        return cls(scaled, unit, z, learn(scaled, z))
-
-    def values_and_errors(self) -> tuple[np.ndarray, np.ndarray]:
-        """Shapley values and their standard errors, (pairs, d) each."""
-        values, variance = fit(self.prior, self.y, self.z)
-        left = -2 * self.y[0] - values.sum(axis=1)  # what the jitter took away
-        m, d = self.z.shape
-        learned = 1 + d / max(1, min(m - d, LEARN_FROM[-1][0]))  # d numbers were found from the same evaluations
-        unit = self.unit[:, None]
-        return unit * (values + left[:, None] / d), unit * np.sqrt(learned * variance)
-
-    def predict(self, masks: np.ndarray) -> np.ndarray:
-        """Half-differences of other subsets, (pairs, k)."""
-        white = Whitened.of(self.prior.covariance(self.z, self.z), self.y, self.z)
-        pull = solve_triangular(white.lower, white.rest, lower=True, trans=1, check_finite=False)
-        others, size = as_signs(masks), max(1, CHUNK_ELEMENTS // (2 * len(self.z)))
-        blocks = (others[k : k + size] for k in range(0, len(others), size))
-        parts = [self.prior.covariance(z, self.z) @ pull + z @ white.slope for z in blocks]
-        return self.unit[:, None] * np.vstack(parts).T
+    z, unit = as_signs(masks), np.maximum(np.abs(y).max(axis=1), np.finfo(y.dtype).tiny)[:, None]
+    y, (m, d) = (y / unit).T, masks.shape
+    prior = learn(y, z)
+    white = Whitened.of(prior.covariance(z, z), y, z)
+    values, variance = fit(prior, white, z)
+    left = -2 * y[0] - values.sum(axis=1)  # what the jitter took away
+    learned = 1 + d / max(1, min(m - d, LEARN_FROM[-1][0]))  # d numbers were found from the same evaluations
+    pull = solve_triangular(white.lower, white.rest, lower=True, trans=1, check_finite=False)
+    blocks = np.split(as_signs(others), range(size := max(1, CHUNK_ELEMENTS // (2 * m)), len(others), size))
+    predicted = np.vstack([prior.covariance(part, z) @ pull + part @ white.slope for part in blocks]).T
+    return unit * (values + left[:, None] / d), unit * np.sqrt(learned * variance), unit * predicted
 
 
 def as_signs(masks: np.ndarray) -> np.ndarray:

@@ -21,8 +21,7 @@ from tqdm import tqdm
 
 from insdel import chance
 from insdel.arrays import float64, to_numpy, to_tensor
-from insdel.attribution import resolve
-from insdel.comparison import PAPER_METHODS, Chunk, Plan
+from insdel.comparison import PAPER_METHODS, Chunk, Settings
 from insdel.curves import order
 from insdel.evaluate import Model, Pairs, progress_off
 from insdel.identity import identity
@@ -86,14 +85,13 @@ def study(
     orders : random orders per pair, for tails and quantiles
     checkpoint : folder for finished chunks; a run that was killed continues from there
     """
-    choice = {method: resolve(given, x, x.shape[1]) for method, given in (options or {}).items()}
-    plan = Plan({name: name for name in ("kernel_shap", *methods)}, options=choice, seed=seed)
+    settings = Settings({name: name for name in ("kernel_shap", *methods)}, options=options or {}, seed=seed)
     starts, own = range(0, len(x), CHUNK), (__file__, str(chance.__file__))
-    known = identity(f, Pairs.of(x, reference), **vars(plan), orders=orders, code=own) if checkpoint else {}
+    known = identity(f, Pairs.of(x, reference), **vars(settings), orders=orders, code=own) if checkpoint else {}
     stores = [Store(checkpoint and checkpoint / part, lambda: known) for part in PARTS]
     for first in tqdm(starts, unit=f" × {CHUNK} pairs", disable=progress_off(progress)):
         if not all(store.has(first) for store in stores):
-            tables = _chunk(f, x[first : first + CHUNK], reference[first : first + CHUNK], first, plan, orders)
+            tables = _chunk(f, x[first : first + CHUNK], reference[first : first + CHUNK], first, settings, orders)
             for store, table in zip(stores, tables, strict=True):
                 store.put(first, table)
     return Found(*(pd.concat([store.get(first) for first in starts], ignore_index=True) for store in stores))
@@ -106,7 +104,7 @@ def study_experiment(experiment: Experiment, **given: Any) -> Found:
 
 
 def _chunk(
-    f: Model, x: np.ndarray, reference: np.ndarray, first: int, plan: Plan, orders: int
+    f: Model, x: np.ndarray, reference: np.ndarray, first: int, settings: Settings, orders: int
 ) -> Sequence[pd.DataFrame]:
     """The three tables of the pairs `first`, `first` + 1, …; pairs with too many differing features are left out."""
     x, reference = to_numpy(x), to_numpy(reference)  # a model on a GPU gets them there
@@ -115,12 +113,12 @@ def _chunk(
         return [pd.DataFrame()] * len(PARTS)
     x, reference, numbers = x[small], reference[small], first + small
     shared = list(lattices(f, x, reference, progress=False))
-    chunk = Chunk(f, Pairs.of(x, reference), numbers, plan)
-    found = {method: chunk.orders(method, shared) for method in plan.methods}
+    chunk = Chunk(f, Pairs.of(x, reference), numbers, settings)
+    found = {method: chunk.orders(method, shared) for method in settings.methods}
     parts = []
     for k, (lattice, pair) in enumerate(zip(shared, map(int, numbers), strict=True)):
         walks = {method: (insertion[k], deletion[k]) for method, (insertion, deletion) in found.items()}
-        parts.append(_pair(lattice, walks, pair, [plan.seed, pair], orders))
+        parts.append(_pair(lattice, walks, pair, [settings.seed, pair], orders))
     return [pd.concat(tables, ignore_index=True) for tables in zip(*parts, strict=True)]
 
 

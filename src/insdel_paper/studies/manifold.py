@@ -13,8 +13,8 @@ import pandas as pd
 from sklearn.neighbors import NearestNeighbors
 
 from insdel import policies
-from insdel.attribution import explain, resolve
-from insdel.comparison import Chunk, Plan
+from insdel.attribution import explain
+from insdel.comparison import Chunk, Settings
 from insdel.curves import MODES, abc, curve, order
 from insdel.evaluate import Pairs
 from insdel.identity import identity
@@ -135,13 +135,13 @@ def walks(
     """
     x, reference = np.asarray(experiment.pairs.x), np.asarray(experiment.pairs.reference)
     store = _store(experiment, checkpoint, methods=methods, seed=seed, chunk=chunk)
-    options = {name: resolve(given, x, x.shape[1]) for name, given in experiment.options.items() if name in methods}
-    plan = Plan({name: name for name in methods}, options=options, seed=seed)
+    options = {name: given for name, given in experiment.options.items() if name in methods}
+    settings = Settings({name: name for name in methods}, options=options, seed=seed)
 
     def walk(part: slice) -> pd.DataFrame:
         shared = list(lattices(experiment.model, x[part], reference[part], progress=False))
         pairs, numbers = Pairs.of(x[part], reference[part]), np.arange(part.start, part.stop)
-        chosen = Chunk(experiment.model, pairs, numbers, plan)
+        chosen = Chunk(experiment.model, pairs, numbers, settings)
         pair, step = (axis.ravel() for axis in np.indices((len(shared), x.shape[1] + 1)))
         tables = []
         for method in methods:
