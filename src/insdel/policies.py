@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ CHUNK_NUMBERS = 2**20  # distances computed at a time: 8 MiB
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class PolicyPairs:
     """Points and the references that a policy gave them.
 
     Attributes
@@ -46,14 +46,13 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.index)
 
-    def first(self, count: int | None) -> Pairs:
+    def first(self, count: int | None) -> PolicyPairs:
         """The first pairs only; all of them for None."""
         if count is None:
             return self
         require_integer("the number of pairs", count, 1)
-        partners = None if self.reference_index is None else self.reference_index[:count]
-        ends = (self.x[:count], self.reference[:count], self.index[:count], partners, self.differing[:count])
-        return Pairs(*ends, self.without)
+        kept = {name: part[:count] for name, part in vars(self).items() if name != "without" and part is not None}
+        return replace(self, **kept)
 
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)
@@ -68,7 +67,7 @@ class Pairs:
 
 def counterfactual(
     f: Model, points: Points, *, at_least: int | None = None, all_differ: bool = False, nearest: int = 20
-) -> Pairs:
+) -> PolicyPairs:
     """Pair each x with a near x′ that differs much and is predicted very differently  [sections 5.1, 5.2].
 
     Candidates differ from x in `at_least` features, or in all; of the `nearest` candidates in Euclidean
@@ -100,7 +99,7 @@ def counterfactual(
     return _pairs(points, rows, partner, lambda i: reason.format(most[i]))
 
 
-def one_to_one(points: Points, seed: int = 0) -> Pairs:
+def one_to_one(points: Points, seed: int = 0) -> PolicyPairs:
     """Pair the points, (m, n), completely at random, each pair in both directions  [section 5.2].
 
     If m is odd, one point is left without a partner.
@@ -115,7 +114,7 @@ def one_to_one(points: Points, seed: int = 0) -> Pairs:
     return _pairs(points, rows, partner, lambda _: f"{len(rows)} points cannot be paired without one being left")
 
 
-def average(points: Points, data: Points | None = None) -> Pairs:
+def average(points: Points, data: Points | None = None) -> PolicyPairs:
     """Pair each x with the mean of all features, a point that need not be physical  [section 5.2].
 
     Parameters
@@ -132,18 +131,17 @@ def average(points: Points, data: Points | None = None) -> Pairs:
             f"data needs the {rows.shape[1]} features of the points; found {table.shape[1]}. Select the same columns."
         )
     x = to_numpy(rows)
-    kind = x.dtype if x.dtype.kind == "f" else np.float64
-    mean = np.tile(table.mean(axis=0).astype(kind), (len(rows), 1))
-    differing, reference = (x != mean).sum(axis=1), like(mean, rows)
+    mean = np.tile(table.mean(axis=0).astype(x.dtype if x.dtype.kind == "f" else np.float64), (len(rows), 1))
+    index, differing = np.arange(len(rows)), (x != mean).sum(axis=1)
     if isinstance(points, pd.DataFrame):
-        reference = pd.DataFrame(reference, index=points.index, columns=points.columns)
-    kept: Any = points if isinstance(points, pd.DataFrame) else rows
-    return Pairs(kept, reference, np.arange(len(rows)), None, differing, {})
+        means = pd.DataFrame(mean, index=points.index, columns=points.columns)
+        return PolicyPairs(points, means, index, None, differing, {})
+    return PolicyPairs(rows, like(mean, rows), index, None, differing, {})
 
 
 def choose(
     policy: str, f: Model, points: Points, *, data: Points | None = None, seed: int = 0, **options: Any
-) -> Pairs:
+) -> PolicyPairs:
     """Pair the points by the policy of that name, one of `POLICIES`.
 
     data : what `average` takes the mean of; seed : of `one_to_one`; options : of `counterfactual`
@@ -199,11 +197,11 @@ def _partners(z: np.ndarray, response: np.ndarray, needed: int, nearest: int) ->
     return partners, most
 
 
-def _pairs(points: Points, rows: Array, partner: np.ndarray, reason: Callable[[int], str]) -> Pairs:
+def _pairs(points: Points, rows: Array, partner: np.ndarray, reason: Callable[[int], str]) -> PolicyPairs:
     """Rows with their partners, (m,), −1 for none, for a reason; rows of a data frame keep its types."""
     index = np.flatnonzero(partner >= 0)
     without = {i: reason(i) for i in np.flatnonzero(partner < 0).tolist()}
     partner = partner[index]
     differing = differ(rows[index], rows[partner]).sum(axis=1)
     x, reference = (points.iloc[k] if isinstance(points, pd.DataFrame) else rows[k] for k in (index, partner))
-    return Pairs(x, reference, index, partner, differing, without)
+    return PolicyPairs(x, reference, index, partner, differing, without)

@@ -90,12 +90,9 @@ class PairIds:
 
     @classmethod
     def of(cls, pairs: Any, numbers: Any = None) -> PairIds:
-        """Read the ends from `policies.Pairs`, from a table with the columns row and reference_row, or from None.
+        """Read the points of `policies.PolicyPairs`, of a table with the columns row and reference_row, or of None.
 
-        Parameters
-        ----------
-        pairs : a reference_row below 0 (the average policy) means a reference that is no row; None: nothing is known,
-            and each of the `numbers` is taken for a point of its own
+        pairs : a reference_row below 0 means a fixed reference that is no row; None: each pair is a point of its own
         numbers : which pairs, in which order (default: all, as they stand); a table's column pair says which is which
         """
         if pairs is None:
@@ -140,17 +137,13 @@ class PairIds:
         return total(places) - total([np.where(places[1] >= 0, unordered, -1)])
 
     def error(self, values: np.ndarray) -> np.ndarray:
-        """Standard errors of the means of (m, k) values, (k,).
-
-        From Σ e_p e_q over couples of pairs with a common point, and over those with both in common; a pair makes a
-        couple with itself. Needs memory for m pairs, not for m² couples.
-        """
+        """Standard errors of the means of (m, k) values, (k,), in memory for m pairs, not for m² couples."""
         m, naive = len(values), np.asarray(naive_error(values))
         if m < 2:
             return naive
         e = np.column_stack([values - values.mean(axis=0), np.ones(m)])  # with the ones, couples are counted
 
-        def squares(places: Sequence[np.ndarray]) -> np.ndarray:
+        def squares(places: Sequence[np.ndarray]) -> np.ndarray:  # Σ e_p e_q over couples that have a group in common
             return (_group_sums(places, e) ** 2).sum(axis=0)
 
         any_point, both_points = self.over_groups(squares), squares([self.groups()[1]])
@@ -287,9 +280,9 @@ def summary(
     Parameters
     ----------
     table : a `Comparison`, or its table
-    pairs : who is paired with whom: `policies.Pairs`, or a table with the columns pair, row and reference_row. With it
-        `se` counts shared points (`standard_error`) and the bootstrap draws points; without it both are naive: they
-        take the pairs for independent
+    pairs : who is paired with whom: what a policy returned, or a table with the columns pair, row and reference_row.
+        With it `se` counts shared points (`standard_error`) and the bootstrap draws points; without it both are naive:
+        they take the pairs for independent
     differences : pairs of methods; "a − b" is added where the table has both
     value : the column to summarise
     bootstrap : draws of the interval; 0: none
@@ -345,8 +338,7 @@ def _interval(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Percentile bootstrap interval of the (m, k) columns' means, (k,) low and high; all columns are drawn together.
 
-    Where points are known, they are drawn, and a pair counts as often as its two points were, multiplied. Such means
-    spread too much (see `bootstrap_error`), so their distances from the mean are scaled to the standard error: the
+    Means of drawn points spread too much (see `bootstrap_error`), so their distances from the mean are scaled: the
     bootstrap gives the interval its shape, the standard error its width.
     """
     places = ends.groups()[0]

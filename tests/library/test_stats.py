@@ -94,7 +94,7 @@ def f(z: np.ndarray) -> np.ndarray:
     return np.asarray(np.exp(z[:, 0] / 2) + np.tanh(z[:, 1] + z[:, 2]) + z[:, 3] * z[:, 4] / 2 + z[:, 0] * z[:, 5] / 2)
 
 
-def draw(points: int, rng: np.random.Generator) -> tuple[np.ndarray, policies.Pairs]:
+def draw(points: int, rng: np.random.Generator) -> tuple[np.ndarray, policies.PolicyPairs]:
     """Counterfactual pairs of points from a known population, and how much the prediction changes in each."""
     pairs = policies.counterfactual(f, rng.normal(size=(points, 6)), all_differ=True)
     return np.abs(f(np.asarray(pairs.reference)) - f(np.asarray(pairs.x))), pairs

@@ -13,7 +13,7 @@ from insdel_paper.studies import asymmetry
 
 
 @pytest.fixture(scope="module")
-def pairs() -> policies.Pairs:
+def pairs() -> policies.PolicyPairs:
     rng = np.random.default_rng(0)
     return policies.one_to_one(rng.normal(size=(60, 5)).astype(np.float32))
 

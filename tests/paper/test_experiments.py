@@ -91,7 +91,7 @@ def test_evidence_adds_the_methods_that_figures_need(found, small):
 def test_a_pair_too_large_for_a_lattice_is_sampled_and_said_so(small, monkeypatch):
     far = np.array(small.pairs.x)
     far[0, :21] += 1
-    pairs = policies.Pairs(small.pairs.x, far, small.pairs.index, None, (far != small.pairs.x).sum(axis=1), {})
+    pairs = policies.PolicyPairs(small.pairs.x, far, small.pairs.index, None, (far != small.pairs.x).sum(axis=1), {})
     large = replace(small, pairs=pairs)
     monkeypatch.setattr(outcome, "SAMPLES", 64)
     found = outcome.live(large, ["best", "expected"], options={"integrated_gradients": {"steps": 20}})

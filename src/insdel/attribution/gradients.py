@@ -67,16 +67,14 @@ class Gradient:
 
     def each(self, total: int, work: Callable[[Tensor], Any]) -> list[Any]:
         """What `work` gives for the numbers (r,) of the gradients of each batch, `total` in all; with a bar."""
-
-        def batch(first: int, last: int) -> tuple[Any, int]:
-            return work(torch.arange(first, last, device=self.x.device)), last - first
-
-        results = []
         with self.bar(total) as bar:
-            for result, count in in_batches(total, self.rows, batch):
-                results.append(result)
-                bar.update(count)
-        return results
+
+            def batch(first: int, last: int) -> Any:
+                result = work(torch.arange(first, last, device=self.x.device))
+                bar.update(last - first)
+                return result
+
+            return list(in_batches(total, self.rows, batch))
 
     def at_x(self) -> tuple[Tensor, Tensor]:
         """f, (pairs,), and ∇f, (pairs, n), at the points x."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import importlib
 import json
+import runpy
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -78,19 +78,15 @@ def _from_file(path: Path) -> Any:
     """Run a Python file; what lies beside it can be imported by it."""
     if not path.is_file():
         raise FileNotFoundError(f"a model needs an existing Python file; found none at {path}. Check its folder.")
-    loader = SourceFileLoader(path.stem, str(path))
-    module = ModuleType(path.stem)
-    module.__file__ = loader.path
     sys.path.insert(0, str(path.resolve().parent))
     try:
-        loader.exec_module(module)
+        return SimpleNamespace(**runpy.run_path(str(path), run_name=path.stem))
     except SystemExit as error:
         raise UserError(f"{path.name} ends Python (sys.exit({error.code})) when it is imported. Remove that.") from None
     except Exception as error:
         raise UserError(f"{path.name} fails when it is run: {type(error).__name__}: {error}") from error
     finally:
         sys.path.pop(0)
-    return module
 
 
 def _network(path: Path) -> Any:

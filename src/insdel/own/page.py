@@ -67,7 +67,14 @@ def write(asked: Request) -> tuple[Path, list[str]]:
     problems = Problems()
     with problems.gathered():
         check_name(asked.output)
-    files = _labelled(asked.attributions, problems)
+    files: dict[str, Path] = {}
+    for text in asked.attributions:  # FILE or LABEL=FILE
+        label, file = text.split("=", 1) if "=" in text else (Path(text).stem, text)
+        if not Path(file).is_file():
+            problems.append(f"attributions need an existing CSV file; found none at {Path(file)}.")
+        if label in files:
+            problems.append(f"two files of attributions are called {label!r}; write LABEL=FILE for each.")
+        files[label] = Path(file)
     if files and asked.sign is None:
         problems.append(
             "attributions need a sign: shap (what x's own value adds, as shap, captum and lime write it), change (the "
@@ -91,20 +98,6 @@ def write(asked: Request) -> tuple[Path, list[str]]:
     subject = models.prepare(loaded, table, Path(asked.model).name, asked.positive)
     page, cautions = _grade(subject, table, files, groups, asked)
     return page, [table.what, *table.notes, *subject.notes, *cautions]
-
-
-def _labelled(given: Sequence[str], problems: Problems) -> dict[str, Path]:
-    """Files of attributions by their labels: FILE or LABEL=FILE."""
-    files: dict[str, Path] = {}
-    for text in given:
-        label, file = text.split("=", 1) if "=" in text else (Path(text).stem, text)
-        path = Path(file)
-        if not path.is_file():
-            problems.append(f"attributions need an existing CSV file; found none at {path}.")
-        if label in files:
-            problems.append(f"two files of attributions are called {label!r}; write LABEL=FILE for each.")
-        files[label] = path
-    return files
 
 
 def _grade(

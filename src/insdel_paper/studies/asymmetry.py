@@ -46,7 +46,9 @@ def variants(split: Split, model: nn.Module, seed: int = 0, **recipe: Any) -> di
     }
 
 
-def asymmetry(models: Mapping[str, Model], pairs: Mapping[str, policies.Pairs], samples: int = 1024) -> pd.DataFrame:
+def asymmetry(
+    models: Mapping[str, Model], pairs: Mapping[str, policies.PolicyPairs], samples: int = 1024
+) -> pd.DataFrame:
     """Insertion, deletion and their ratio, for every variant of the model on the same pairs.
 
     models : of `variants`

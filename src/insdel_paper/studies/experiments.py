@@ -65,7 +65,7 @@ class Experiment(Rows):
 
     model: networks.MLP
     policy: str
-    pairs: policies.Pairs
+    pairs: policies.PolicyPairs
 
     @property
     def ends(self) -> pd.DataFrame:
@@ -165,7 +165,7 @@ def load(setting: Setting) -> Rows:
     return Rows(dataset, training.source, split, x[:inspected], y[:inspected], recipe=recipe)
 
 
-def pair(setting: Setting, rows: Rows, model: networks.MLP) -> policies.Pairs:
+def pair(setting: Setting, rows: Rows, model: networks.MLP) -> policies.PolicyPairs:
     """Pair every inspected point with its reference, by the setting's policy."""
     given: dict[str, Any] = {"data": rows.split.x_train, "seed": setting.pair_seed, **COUNTERFACTUAL[setting.name]}
     return policies.choose(setting.policy, model, rows.x_test, **given).first(setting.n_pairs)

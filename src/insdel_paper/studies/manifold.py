@@ -308,7 +308,7 @@ def chosen_pairs(experiment: Experiment, rows: Sequence[int], references: Sequen
     """The same experiment with other pairs: inspected points by number."""
     index, partner = np.asarray(rows), np.asarray(references)
     x, reference = experiment.x_test[index], experiment.x_test[partner]
-    pairs = policies.Pairs(x, reference, index, partner, (x != reference).sum(axis=1), {})
+    pairs = policies.PolicyPairs(x, reference, index, partner, (x != reference).sum(axis=1), {})
     return replace(experiment, pairs=pairs, policy="one_to_one")
 
 

@@ -47,7 +47,9 @@ def points(fitted: Fitted, rows: np.ndarray) -> Any:
     return rows if fitted.trees is not None else torch.as_tensor(rows)
 
 
-def pairs(fitted: Fitted, rows: np.ndarray, policy: str, seed: int, size: Size, wide: bool = False) -> policies.Pairs:
+def pairs(
+    fitted: Fitted, rows: np.ndarray, policy: str, seed: int, size: Size, wide: bool = False
+) -> policies.PolicyPairs:
     """The first pairs that differ in few enough features, as many as the size allows; wide: any pairs, but few."""
     x, n = points(fitted, rows), rows.shape[1]
     if policy == "counterfactual":
@@ -59,10 +61,11 @@ def pairs(fitted: Fitted, rows: np.ndarray, policy: str, seed: int, size: Size, 
     if not wide:
         few = few[np.cumsum(2.0 ** found.differing[few]) <= size.hybrids]
     partners = None if found.reference_index is None else found.reference_index[few]
-    return policies.Pairs(found.x[few], found.reference[few], found.index[few], partners, found.differing[few], {})
+    x, reference = found.x[few], found.reference[few]
+    return policies.PolicyPairs(x, reference, found.index[few], partners, found.differing[few], {})
 
 
-def games_of(fitted: Fitted, chosen: policies.Pairs) -> Sequence[Lattice | TreeGame]:
+def games_of(fitted: Fitted, chosen: policies.PolicyPairs) -> Sequence[Lattice | TreeGame]:
     """The game of every pair: lattices, closed forms of tree ensembles, or none where nobody can enumerate."""
     if chosen.differing.max() <= WIDE:
         return list(lattices(fitted.f, chosen.x, chosen.reference, progress=False))
@@ -73,7 +76,7 @@ BUILT_IN = {"kernel_shap_128": "kernel_shap", "kernel_shap_1024": "kernel_shap",
 
 
 def attributed(
-    fitted: Fitted, chosen: policies.Pairs, names: list[str], games: Sequence[Lattice | TreeGame], seed: int
+    fitted: Fitted, chosen: policies.PolicyPairs, names: list[str], games: Sequence[Lattice | TreeGame], seed: int
 ) -> dict[str, np.ndarray]:
     """Attributions of every method, name → (pairs, n); exact Shapley values come from the games."""
     result = {}
@@ -94,7 +97,7 @@ def attributed(
 
 def areas(
     fitted: Fitted,
-    chosen: policies.Pairs,
+    chosen: policies.PolicyPairs,
     values: dict[str, np.ndarray],
     games: Sequence[Lattice | TreeGame],
     seed: int,
@@ -114,7 +117,7 @@ def areas(
     return pd.DataFrame(rows, columns=["pair", "method", "mode", "abc", "expected", "best"])
 
 
-def scored(areas: pd.DataFrame, chosen: policies.Pairs) -> pd.DataFrame:
+def scored(areas: pd.DataFrame, chosen: policies.PolicyPairs) -> pd.DataFrame:
     """Score of every method, Σ (ABC − E) / Σ (best − E), mean of both tests, with its standard error over the pairs.
 
     `behind` is what it lacks to the first method, exact Kernel SHAP where that is there.
