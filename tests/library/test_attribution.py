@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import GradientBoostingRegressor
 
-import insdel
 from insdel import METHODS, Lattice, UserError, explain
 from insdel.attribution import completeness
 
@@ -48,29 +47,12 @@ def some_pairs(count=9, n=6, seed=0):
     return x, reference
 
 
-@pytest.mark.parametrize("method", [*COMPLETE, "banzhaf", "occlusion"])
+@pytest.mark.parametrize("method", [*COMPLETE, "banzhaf", "occlusion", "two_sided"])
 def test_linear_f_gives_the_change_times_the_weight(method):
     x, reference = some_pairs()
     A = explain(method, linear(), x, reference, **NEEDS.get(method, {}))
     assert isinstance(A, np.ndarray) and A.shape == x.shape and A.dtype == np.float64
     assert np.allclose(A, (reference - x) * W, atol=1e-10)
-
-
-@pytest.mark.parametrize("method", sorted(METHODS))
-def test_linear_f_the_signs(method):
-    """Where x′ raises f through feature j, A_j is larger than where it lowers f."""
-    x, reference, options = np.zeros((20, 6)), np.ones((20, 6)), dict(NEEDS.get(method, {}))
-    if method == "lime_tabular":
-        options = {"background": np.random.default_rng(0).normal(size=(200, 6)), "samples": 500}
-    if method in ("vanilla_grad", "input_x_gradient", "lime_tabular"):  # these do not see x′: −w·(x − 0)
-        A = explain(method, linear(), np.full((2, 6), 2.5), np.zeros((2, 6)), **options)
-        assert np.array_equal(insdel.order(A)[0], insdel.order(-W))
-    elif method == "random":
-        assert np.unique(explain(method, linear(), x, reference)).size == 120
-    else:
-        options |= {"samples": 200} if method == "lime" else {}
-        A = explain(method, linear(), x, reference, **options)
-        assert np.array_equal(insdel.order(A), np.tile(insdel.order(W), (20, 1)))
 
 
 @pytest.mark.parametrize("method", [m for m in COMPLETE if m not in ("gradient_shap", "deeplift")])
@@ -139,14 +121,6 @@ def test_input_x_gradient_sees_binary_zeros():
     assert np.allclose(plain, -x * W) and np.allclose(A, [1e-4 * W[0], 0, -W[2], -2 * W[3], 0, -W[5]])
 
 
-def test_input_x_gradient_nears_ig_when_the_reference_is_zero():
-    x, _ = some_pairs()
-    f = linear()
-    ig = explain("integrated_gradients", f, x, np.zeros(6))
-    assert np.allclose(explain("input_x_gradient", f, x, np.zeros(6)), ig, atol=1e-10)
-    assert insdel.abc(insdel.curve(f, x, np.zeros(6), insdel.order(ig))).mean() > 0
-
-
 def test_expected_gradients_tend_to_integrated_gradients():
     x, reference = some_pairs(3)
     exact = explain("integrated_gradients", Curved(), x, reference)
@@ -197,17 +171,16 @@ def test_shapley_sampling_spends_what_it_says():
     assert sum(rows) == 3 * (7 * 4 + 2)
 
 
-def brute_greedy(f, x, reference, sign):
-    point, left, order = x.copy(), list(range(len(x))), []
-    while left:
-        values = []
-        for j in left:
-            point_j = point.copy()
-            point_j[j] = reference[j]
-            values.append(sign * float(f(point_j[None])[0]))
-        order.append(left.pop(int(np.argmax(values))))
-        point[order[-1]] = reference[order[-1]]
-    return order
+def brute_greedy(f, x, reference, signs):
+    """Ranks, (n,): the walks of all signs take turns, each takes the free feature with the best next value."""
+    points, ranks = [x.copy() for _ in signs], np.zeros(len(x))
+    for step in range(len(x)):
+        sign, point = signs[step % len(signs)], points[step % len(signs)]
+        free = np.flatnonzero(ranks == 0)
+        values = sign * f(np.where(free[:, None] == np.arange(len(x)), reference, point))
+        best = free[values.argmax()]  # the first of equals
+        point[best], ranks[best] = reference[best], sign * (len(x) - step // len(signs))
+    return ranks
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 7), equal=st.integers(0, 3))
@@ -221,62 +194,22 @@ def test_greedy_is_the_myopic_walk(seed, n, equal):
     def f(z):
         return ((z @ a) * (z @ b)).sum(1)  # whole numbers: ties are ties
 
-    for mode, sign in (("insertion", 1), ("deletion", -1)):
-        A = explain("greedy", f, x, reference, mode=mode)
-        for p in range(3):
-            assert insdel.order(A[p], mode).tolist() == brute_greedy(f, x[p], reference[p], sign)
-    both = explain("greedy", f, x, reference)
-    for p in range(3):
-        assert insdel.order(both[p])[0] == brute_greedy(f, x[p], reference[p], 1)[0]
-        assert len(set(both[p])) == n
-
-
-def test_greedy_both_serves_both_tests():
-    x, reference = some_pairs(60)
-    f = Curved()
-    for mode in insdel.curves.MODES:
-        areas = []
-        for method in ("greedy", "random"):
-            order = insdel.order(explain(method, f, x, reference), mode)
-            areas.append(insdel.abc(insdel.curve(f, x, reference, order), mode).mean())
-        assert areas[0] > areas[1] + 1
+    for mode, signs in (("insertion", [1]), ("deletion", [-1]), ("both", [1, -1])):
+        expected = [brute_greedy(f, *pair, signs) for pair in zip(x, reference, strict=True)]
+        assert np.array_equal(explain("greedy", f, x, reference, mode=mode), expected)
+    assert np.array_equal(explain("greedy", f, x, reference), expected)
 
 
 def test_random_follows_its_seed():
     x, reference = some_pairs()
     first, second, again = (explain("random", linear(), x, reference, seed=s) for s in (1, 2, 1))
-    assert np.array_equal(first, again) and not np.array_equal(first, second)
-
-
-@pytest.fixture(scope="module")
-def boosting():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(300, 5))
-    return GradientBoostingRegressor(n_estimators=40, random_state=0).fit(x, x[:, 0] * x[:, 1] + 3 * x[:, 2]), x
-
-
-@pytest.mark.parametrize("method", ["kernel_shap", "occlusion", "lime", "shapley_sampling", "banzhaf", "greedy"])
-def test_scikit_learn_models_need_no_gradient(boosting, method):
-    model, x = boosting
-    areas = []
-    for name in (method, "random"):
-        A = explain(name, model.predict, x[:20], x[20:40])
-        assert A.shape == (20, 5)
-        areas.append(insdel.abc(insdel.curve(model.predict, x[:20], x[20:40], insdel.order(A))).mean())
-    assert areas[0] > areas[1] + 1
-
-
-def test_lime_tabular_explains_scikit_learn_models(boosting):
-    model, x = boosting
-    A = explain("lime_tabular", model.predict, x[:3], x[3:6], background=x, samples=500)
-    assert A.shape == (3, 5) and np.all(np.abs(A).argmax(axis=1) == 2)
-    again = explain("lime_tabular", model.predict, x[:3], x[3:6], background=x, samples=500)
-    assert np.array_equal(A, again)
+    assert np.array_equal(first, again) and not np.isin(first, second).any() and np.unique(first).size == first.size
 
 
 @pytest.mark.parametrize("method", sorted(m for m in METHODS if METHODS[m].needs_gradient))
-def test_methods_that_need_a_gradient_say_so(boosting, method):
-    model, x = boosting
+def test_methods_that_need_a_gradient_say_so(method):
+    x = np.random.default_rng(0).normal(size=(30, 5))
+    model = GradientBoostingRegressor(n_estimators=2).fit(x, x[:, 0])
     options = {"binary": [0]} if method.startswith("ig_") else {}
     for f in (model.predict, lambda z: np.sin(np.asarray(z)).sum(1), lambda z: torch.as_tensor(z).detach().sum(1)):
         with pytest.raises(TypeError, match=f"{method} needs the (layers and the )?gradient of f"):
@@ -294,19 +227,11 @@ def test_binary_methods_need_no_gradient_if_only_binary_features_differ():
         assert np.allclose(explain(method, f, x, reference, binary=[0, 1, 2]), shapley)
 
 
-def test_unknown_method_names_the_nearest():
-    with pytest.raises(ValueError, match="'kernelshap'. Did you mean 'kernel_shap'"):
-        explain("kernelshap", linear(), *some_pairs())
-
-
-def test_unknown_option_names_the_known_ones():
-    with pytest.raises(TypeError, match="no option 'step'. Did you mean 'steps'.*rule"):
-        explain("integrated_gradients", linear(), *some_pairs(), step=3)
-
-
 @pytest.mark.parametrize(
     "method, options, message",
     [
+        ("kernelshap", {}, "'kernelshap'. Did you mean 'kernel_shap'"),
+        ("integrated_gradients", {"step": 3}, "no option 'step'. Did you mean 'steps'.*rule"),
         ("integrated_gradients", {"steps": 0}, "at least 1 steps"),
         ("integrated_gradients", {"rule": "simpson"}, "rule must be one of riemann_middle"),
         ("gradient_shap", {"samples": 0}, "samples ≥ 1"),
@@ -323,7 +248,7 @@ def test_unknown_option_names_the_known_ones():
     ],
 )
 def test_bad_options_are_refused(method, options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(TypeError if "no option" in message else ValueError, match=message):
         explain(method, Curved(), *some_pairs(), **options)
 
 
@@ -354,13 +279,6 @@ def test_binary_features_by_index_mask_and_name():
     assert all(np.array_equal(results[0], r) for r in results[1:])
     with pytest.raises(ValueError, match="binary names z, but x has the columns a, b"):
         explain("ig_jump", Curved(), frame, reference, binary=["z"])
-
-
-def test_methods_describe_themselves():
-    for name, method in METHODS.items():
-        first = (method.run.__doc__ or "").split("\n")[0]
-        assert method.title and len(first) > 20 and first.endswith((".", "]")), name
-        assert isinstance(method.options, dict)
 
 
 def test_float32_models_and_integer_points():

@@ -88,18 +88,6 @@ def test_without_real_differences_both_are_shapley_values():
         assert np.allclose(explain(method, smooth, X, R, binary=BINARY)[2], shapley, atol=1e-12)
 
 
-def test_jump_on_an_additive_function_is_the_exact_share():
-    def additive(z):
-        return torch.sin(z).sum(1)
-
-    for method in ("ig_jump", "ig_interpolated"):
-        A = explain(method, additive, X, R, binary=BINARY)
-        assert np.allclose(A, np.sin(R) - np.sin(X), atol=1e-6)
-        all_at_once = torch.as_tensor(A).numpy()
-        one_by_one = [explain(method, additive, x, r, binary=BINARY) for x, r in zip(X, R, strict=True)]
-        assert np.allclose(all_at_once, one_by_one, atol=1e-12)
-
-
 def test_many_binary_features_on_a_network():
     torch.manual_seed(0)
     f = torch.nn.Sequential(torch.nn.Linear(10, 32), torch.nn.PReLU(), torch.nn.Linear(32, 1))

@@ -93,11 +93,6 @@ def test_operations_without_a_rule_are_reported():
         explain("deeplift", Square(), torch.zeros(1, 3), torch.ones(1, 3))
 
 
-def test_it_needs_a_module():
-    with pytest.raises(TypeError, match=r"deeplift needs the layers.*torch\.nn\.Module"):
-        explain("deeplift", lambda z: z.sum(1), np.zeros(3), np.ones(3))
-
-
 def test_threads_do_not_take_each_others_rules_away():
     """captum has one table of rules: a thread that ended took PReLU's away from one that was under way."""
     entered = threading.Event()

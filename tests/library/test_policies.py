@@ -7,7 +7,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.tree import DecisionTreeRegressor
 
 import insdel
 from insdel import policies
@@ -90,14 +89,6 @@ def test_models_of_every_kind_give_the_same_pairs(kind):
     assert by_module.reference_index.tolist() == by_array.reference_index.tolist()
 
 
-def test_scikit_learn_and_its_many_equal_predictions():
-    x = np.random.default_rng(2).integers(0, 2, size=(50, 6)).astype(float)
-    tree = DecisionTreeRegressor(max_depth=2, random_state=0).fit(x, weighted(x))
-    pairs = policies.counterfactual(tree.predict, x, at_least=3, nearest=5)
-    expected = by_loops(tree.predict, x, 3, 5)
-    assert dict(zip(pairs.index.tolist(), pairs.reference_index.tolist(), strict=True)) == expected
-
-
 @settings(max_examples=50, deadline=None)
 @given(st.integers(1, 31), st.integers(0, 10))
 def test_one_to_one_pairs_everyone_once_and_both_ways(m, seed):
@@ -126,49 +117,13 @@ def test_average_is_the_mean_of_the_data():
     assert policies.average(np.array([[1, 2], [2, 2]])).reference.tolist() == [[1.5, 2.0]] * 2
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({}, "either at_least=k or all_differ=True"),
-        ({"at_least": 2, "all_differ": True}, "either at_least=k or all_differ=True"),
-        ({"at_least": 0}, "between 1 and the 3 features"),
-        ({"at_least": 4}, "between 1 and the 3 features"),
-        ({"at_least": 1, "nearest": 0}, "nearest must be at least 1"),
-    ],
-)
-def test_bad_options_are_explained(options, message):
-    with pytest.raises(ValueError, match=message):
-        policies.counterfactual(weighted, np.ones((2, 3)), **options)
-
-
-@pytest.mark.parametrize("bad", [np.ones(3), np.ones((0, 3)), np.full((2, 2), np.nan)])
-def test_bad_points_are_explained(bad):
-    for policy in (policies.average, lambda x: policies.counterfactual(weighted, x, at_least=1)):
-        with pytest.raises(ValueError, match=r"needs shape|needs numbers"):
-            policy(bad)
-
-
-def test_average_of_other_columns_is_refused():
-    with pytest.raises(ValueError, match="2 features of the points; found 3"):
-        policies.average(np.ones((4, 2)), np.ones((4, 3)))
-
-
-def test_two_thousand_events_differ_as_the_paper_counts():
-    """16 differing columns under the counterfactual policy, one less on average one-to-one (two charges)."""
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=(2000, 16)).astype(np.float32)
-    x[:, [6, 14]] = rng.choice([-1, 1], (2000, 2))
-    assert (policies.counterfactual(weighted, x, all_differ=True).differing == 16).all()
-    one = policies.one_to_one(x).differing
-    assert set(one) == {14, 15, 16} and abs(one.mean() - 15) < 0.1
-    assert (policies.average(x).differing == 16).all()
-
-
 def test_pairs_are_compared_by_what_they_hold():
     points = np.random.default_rng(0).normal(size=(6, 3))
     assert policies.one_to_one(points, seed=1) == policies.one_to_one(points, seed=1)
     assert policies.one_to_one(points, seed=1) != policies.one_to_one(points, seed=2)
     assert policies.one_to_one(points, seed=1) != policies.average(points)
+    frame = pd.DataFrame({"size": np.arange(6.0), "town": list("aabbcc")})
+    assert policies.one_to_one(frame) == policies.one_to_one(frame) != policies.one_to_one(frame.assign(size=1.0))
 
 
 POINTS = np.random.default_rng(8).normal(size=(12, 3))
@@ -178,6 +133,16 @@ SUM = lambda z: z.sum(axis=1)  # noqa: E731
 @pytest.mark.parametrize(
     ("call", "said"),
     [
+        (lambda: policies.counterfactual(SUM, POINTS), "either at_least=k or all_differ=True"),
+        (lambda: policies.counterfactual(SUM, POINTS, at_least=2, all_differ=True), "either at_least=k or all_differ=True"),
+        (lambda: policies.counterfactual(SUM, POINTS, at_least=0), "between 1 and the 3 features"),
+        (lambda: policies.counterfactual(SUM, POINTS, at_least=4), "between 1 and the 3 features"),
+        (lambda: policies.counterfactual(SUM, POINTS, at_least=1, nearest=0), "nearest must be at least 1"),
+        (lambda: policies.counterfactual(SUM, POINTS[0], at_least=1), "needs shape"),
+        (lambda: policies.counterfactual(SUM, POINTS[:0], at_least=1), "needs shape"),
+        (lambda: policies.counterfactual(SUM, POINTS * np.nan, at_least=1), "counterfactual policy needs numbers"),
+        (lambda: policies.average(POINTS * np.nan), "average policy needs numbers"),
+        (lambda: policies.average(POINTS, np.ones((4, 2))), "3 features of the points; found 2"),
         (lambda: policies.counterfactual(SUM, POINTS, at_least=1.5), "at_least must be a whole number"),
         (lambda: policies.counterfactual(SUM, POINTS, at_least=2, nearest="3"), "nearest must be a whole number"),
         (lambda: policies.one_to_one(POINTS, seed=-1), "seed must be"),
@@ -185,7 +150,7 @@ SUM = lambda z: z.sum(axis=1)  # noqa: E731
         (lambda: policies.one_to_one(POINTS).first(2.5), "number of pairs must be a whole number"),
     ],
 )
-def test_numbers_that_count_nothing_are_refused(call, said) -> None:
+def test_what_no_policy_can_use_is_refused(call, said) -> None:
     with pytest.raises(insdel.UserError, match=said):
         call()
 
@@ -198,9 +163,3 @@ def test_a_policy_is_chosen_by_name():
     assert policies.choose("average", f, points, data=points[:4]) == policies.average(points, points[:4])
     with pytest.raises(ValueError, match="policy must be one of counterfactual, one_to_one, average; found 'nearest'"):
         policies.choose("nearest", f, points)
-
-
-def test_pairs_of_data_frames_can_be_compared():
-    frame = pd.DataFrame({"size": np.arange(6.0), "town": list("aabbcc")})
-    assert policies.one_to_one(frame) == policies.one_to_one(frame)
-    assert policies.one_to_one(frame) != policies.one_to_one(frame.assign(size=1.0))

@@ -78,8 +78,10 @@ def test_small_and_wrong_input() -> None:
     assert standard_error([2.0, 2.0, 2.0], [0, 1, 2], [1, 2, 0]) == 0
     with pytest.raises(ValueError, match="for each of the 2 values; found 3"):
         standard_error([1.0, 2.0], [0, 1, 2], [3, 4, 5])
-    with pytest.raises(ValueError, match="found 2 and 3"):
-        standard_error([1.0, 2.0], [0, 1], [3, 4, 5])
+    for given, said in ((([1.0, 2.0], [0, 1], [3, 4, 5]), "found 2 and 3"), (([], [], []), "at least one value"),
+                        (([1.0, 2.0], [1, np.nan], [3, 4]), "missing values")):  # fmt: skip
+        with pytest.raises(UserError, match=said):
+            standard_error(*given)
 
 
 def test_memory_is_that_of_the_pairs() -> None:
@@ -179,6 +181,10 @@ def test_summary_counts_shared_points_if_it_is_told_of_them() -> None:
     plain = summary(table).set_index("method")
     known = summary(table, pairs, [("a", "b")]).set_index("method")
     assert plain.loc["a", "se"] == pytest.approx(naive_error(values))
+    assert plain.loc["a", "high"] - plain.loc["a", "low"] == pytest.approx(2 * 1.96 * naive_error(values), rel=0.1)
+    assert plain.loc["a", "low"] < values.mean() < plain.loc["a", "high"]
+    left_out = summary(table, bootstrap=0)
+    assert left_out["low"].isna().all() and left_out["se"].tolist() == plain["se"].tolist()
     assert known.loc["a", "se"] == pytest.approx(standard_error(values, pairs.index, pairs.reference_index))
     assert known.loc["a", "se"] > 1.15 * plain.loc["a", "se"]
     assert list(known.loc["a − b", ["mean", "se"]]) == pytest.approx([1, 0], abs=1e-9)
@@ -194,11 +200,6 @@ def test_summary_takes_pairs_as_a_table_in_any_order() -> None:
     assert summary(table_of(values), frame.sample(frac=1, random_state=0)).equals(summary(table_of(values), pairs))
     average = frame.assign(reference_row=-1)
     assert summary(table_of(values), average)["se"].tolist() == pytest.approx(summary(table_of(values))["se"].tolist())
-
-
-def test_bootstrap_can_be_left_out() -> None:
-    found = summary(table_of(np.arange(5.0)), bootstrap=0)
-    assert found["low"].isna().all() and found["se"].notna().all()
 
 
 def test_plus_minus() -> None:
@@ -238,13 +239,6 @@ SMALL = pd.DataFrame({"pair": [0, 1], "method": "a", "mode": "insertion", "abc_p
 def test_a_summary_of_what_does_not_fit_is_refused(table: pd.DataFrame, pairs: pd.DataFrame, said: str) -> None:
     with pytest.raises(UserError, match=said):
         stats.summary(table, pairs)
-
-
-def test_standard_errors_need_values_and_points() -> None:
-    with pytest.raises(UserError, match="at least one value"):
-        stats.standard_error([], [], [])
-    with pytest.raises(UserError, match="missing values"):
-        stats.standard_error([1.0, 2.0], [1, np.nan], [3, 4])
 
 
 @pytest.mark.parametrize(
