@@ -92,6 +92,7 @@ def test_a_checkpoint_gives_the_same_table_and_finished_chunks_are_not_computed_
         ({"seed": 9}, "seed was 0, is 9"),
         ({"methods": ["random"]}, "methods was"),
         ({"chunk": 3}, "chunk was 2, is 3"),
+        ({"options": {"kernel_shap": {"max_features": 9}}}, "options.kernel_shap was None"),
         ({"x": X + 1}, "x was"),
         ({"f": network(2)}, "model.weights was"),
     ],
@@ -160,30 +161,36 @@ def test_a_cluster_loses_a_worker_and_gives_the_same_table(tmp_path):
     assert_frame_equal(table, expected, check_exact=True)
 
 
-@pytest.mark.parametrize("fault", ["forgotten", "cancelled", "unreadable"])
-def test_what_a_cluster_loses_is_run_again(fault, monkeypatch):
+@pytest.fixture
+def client():
+    """A client of a cluster whose one worker has four threads of this process."""
     distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 1, "threads_per_worker": 4, "processes": False, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as workers, distributed.Client(workers) as client:
+        yield client
+
+
+@pytest.mark.parametrize("fault", ["forgotten", "cancelled", "unreadable"])
+def test_what_a_cluster_loses_is_run_again(fault, client, monkeypatch):
     rng = np.random.default_rng(8)
     x, reference = rng.normal(size=(2, 3, 4))
     expected = insdel.compare(quick_model, x, reference, ["kernel_shap"], chunk=1).table
     monkeypatch.setattr(cluster, "PATIENCE", 0.3)
-    submit, sent = distributed.Client.submit, []
+    submit, sent = client.submit, []
 
-    def unreliable(client, *task, **options):
+    def unreliable(*task, **options):
         sent.append(task)
         if len(sent) == 2 and fault == "forgotten":
-            return distributed.Future("nobody-knows-this-task", client)  # stays pending for ever
-        future = submit(client, *task, **options)
+            return pytest.importorskip("distributed").Future("nobody-knows-this-task", client)  # stays pending for ever
+        future = submit(*task, **options)
         if len(sent) == 2 and fault == "cancelled":
             future.cancel()
         if len(sent) == 2 and fault == "unreadable":
             monkeypatch.setattr(future, "result", lambda timeout: (_ for _ in ()).throw(TimeoutError()))
         return future
 
-    monkeypatch.setattr(distributed.Client, "submit", unreliable)
-    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as workers, distributed.Client(workers) as client:
-        table = in_time(lambda: insdel.compare(quick_model, x, reference, ["kernel_shap"], chunk=1, scheduler=client).table)
+    monkeypatch.setattr(client, "submit", unreliable)
+    table = in_time(lambda: insdel.compare(quick_model, x, reference, ["kernel_shap"], chunk=1, scheduler=client).table)
     assert_frame_equal(table, expected, check_exact=True)
     assert len(sent) == 3 + 1
 
@@ -193,8 +200,7 @@ class Slow(TimeoutError):
 
 
 @pytest.mark.parametrize("kind", [TimeoutError, Slow, KeyError])
-def test_what_a_model_raises_on_a_cluster_is_raised_and_not_tried_for_ever(kind):
-    distributed = pytest.importorskip("distributed")
+def test_what_a_model_raises_on_a_cluster_is_raised_and_not_tried_for_ever(kind, client):
     tried = []
 
     def f(z):
@@ -202,9 +208,7 @@ def test_what_a_model_raises_on_a_cluster_is_raised_and_not_tried_for_ever(kind)
         raise kind("the service does not answer")
 
     x, reference = np.random.default_rng(8).normal(size=(2, 1, 4))
-    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as workers, distributed.Client(workers) as client:
-        error = in_time(lambda: raised(lambda: insdel.compare(f, x, reference, ["occlusion"], scheduler=client).table))
+    error = in_time(lambda: raised(lambda: insdel.compare(f, x, reference, ["occlusion"], scheduler=client).table))
     assert isinstance(error, kind) and "does not answer" in str(error)
     assert len(tried) <= 2 * (cluster.RETRIES + 1)  # twice: as an array and as a tensor
 
@@ -217,35 +221,29 @@ def raised(work):
         return error
 
 
-def test_what_a_cluster_loses_again_and_again_is_an_error(monkeypatch):
-    distributed = pytest.importorskip("distributed")
+def test_what_a_cluster_loses_again_and_again_is_an_error(client, monkeypatch):
     monkeypatch.setattr(cluster, "PATIENCE", 0.05)
     monkeypatch.setattr(cluster, "LOSSES", 3)
     sent = []
 
-    def forgetful(client, *task, **options):
+    def forgetful(*task, **options):
         sent.append(task)
-        return distributed.Future(f"nobody-knows-{len(sent)}", client)
+        return pytest.importorskip("distributed").Future(f"nobody-knows-{len(sent)}", client)
 
-    monkeypatch.setattr(distributed.Client, "submit", forgetful)
+    monkeypatch.setattr(client, "submit", forgetful)
     x, reference = np.random.default_rng(8).normal(size=(2, 1, 4))
-    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as workers, distributed.Client(workers) as client:
-        error = in_time(lambda: raised(lambda: insdel.compare(quick_model, x, reference, ["random"], scheduler=client).table))
+    error = in_time(lambda: raised(lambda: insdel.compare(quick_model, x, reference, ["random"], scheduler=client).table))
     assert isinstance(error, RuntimeError) and "lost the same part of the work 4 times" in str(error)
     assert len(sent) == 4
 
 
-def test_threads_of_a_cluster_do_not_switch_dropout_on_for_each_other():
-    distributed = pytest.importorskip("distributed")
+def test_threads_of_a_cluster_do_not_switch_dropout_on_for_each_other(client):
     torch.manual_seed(0)
     f = torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1)).train()
     expected = insdel.compare(f, X, R, ["occlusion", "kernel_shap"], chunk=1).table
-    options = {"n_workers": 1, "threads_per_worker": 4, "processes": False, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as workers, distributed.Client(workers) as client:
-        for _ in range(3):
-            table = insdel.compare(f, X, R, ["occlusion", "kernel_shap"], chunk=1, scheduler=client).table
-            assert_frame_equal(table, expected, rtol=1e-6, atol=1e-6)
+    for _ in range(3):
+        table = insdel.compare(f, X, R, ["occlusion", "kernel_shap"], chunk=1, scheduler=client).table
+        assert_frame_equal(table, expected, rtol=1e-6, atol=1e-6)
     assert f.training
 
 

@@ -107,8 +107,9 @@ def test_another_model_is_never_taken_for_this_one(what, tmp_path):
     if "ends" in what:  # from (0, 0) to (1, 1) both are 0 and 2
         change = {"x": np.zeros((6, 2)), "reference": np.ones((6, 2))}
     table = compared(one, tmp_path, **change)
-    with pytest.raises(ValueError, match="holds another comparison: model"):
+    with pytest.raises(ValueError, match="holds another comparison: model") as error:
         compared(other, tmp_path, **change)
+    assert what != "the index of an output" or "model.attributes.k was 0, is 1" in str(error.value)
     assert_frame_equal(compared(one, tmp_path, **change), table)
 
 
@@ -118,12 +119,6 @@ def test_what_stands_outside_a_module_shows_in_its_predictions(tmp_path, monkeyp
     monkeypatch.setitem(globals(), "FACTOR", 1.001)
     with pytest.raises(ValueError, match="model.predictions differ"):
         compared(Global(None), tmp_path)
-
-
-def test_the_refusal_names_what_differs(tmp_path):
-    compared(Pick(0), tmp_path)
-    with pytest.raises(insdel.UserError, match="model.attributes.k was 0, is 1"):
-        compared(Pick(1), tmp_path)
 
 
 class Odd:
@@ -203,18 +198,6 @@ def test_equal_values_are_written_alike_whether_they_are_one_object_or_two():
 def test_what_cannot_be_identified_is_refused(tmp_path):
     with pytest.raises(insdel.UserError, match="a checkpoint needs to know what it belongs to"):
         insdel.compare(network(), X, R, ["occlusion"], options={"occlusion": {"chunk": iter([1])}}, checkpoint=tmp_path)
-
-
-def test_another_background_is_another_comparison(tmp_path):
-    """Arrays of more than 1,000 numbers used to be shortened by str: the middle of a background was not seen."""
-    rows = RNG.normal(size=(400, 4))
-    other = rows.copy()
-    other[200] *= 100
-    f = lambda z: z[:, 0] * z[:, 1]  # noqa: E731
-    change = {"methods": ["lime_tabular"]}
-    compared(f, tmp_path, **change, options={"lime_tabular": {"background": rows, "samples": 50}})
-    with pytest.raises(ValueError, match="options.lime_tabular.background was float64"):
-        compared(f, tmp_path, **change, options={"lime_tabular": {"background": other, "samples": 50}})
 
 
 def test_chunks_say_themselves_what_they_belong_to(tmp_path):

@@ -45,6 +45,7 @@ PIPE = make_pipeline(
 X, R = FRAME.iloc[:20], FRAME.iloc[20:40]
 NUMBERS = FRAME[["size", "age", "rooms"]]
 BOOSTED = GradientBoostingRegressor(n_estimators=20, random_state=0).fit(NUMBERS, TARGET)
+F, A, B = BOOSTED.predict, NUMBERS.iloc[:10], NUMBERS.iloc[10:20]
 
 
 def by_hand(f, x, reference):
@@ -92,28 +93,25 @@ def test_default_methods_fit_a_model_without_gradients(capsys):
     assert "no methods named, so kernel_shap, two_sided" in "".join(capsys.readouterr())
 
 
-def as_explanation(values, base, names):
-    shap = pytest.importorskip("shap")
-    return shap.Explanation(values=values, base_values=base, feature_names=list(names))
+def explanation(values, base, names="abc", data=None):
+    return shap.Explanation(values=np.asarray(values), base_values=base, data=data, feature_names=list(names))
 
 
 @pytest.mark.parametrize("kind", ["explanation", "array", "frame", "shuffled", "dictionary of one ranking", "function"])
 def test_attributions_of_every_kind_are_matched(kind):
-    x, reference = NUMBERS.iloc[:10], NUMBERS.iloc[10:20]
-    f = BOOSTED.predict
-    change = insdel.explain("kernel_shap", f, x, reference)
-    frame = pd.DataFrame(-change, index=x.index, columns=x.columns)
+    change = insdel.explain("kernel_shap", F, A, B)
+    frame = pd.DataFrame(-change, index=A.index, columns=A.columns)
     mine = {
-        "explanation": lambda: as_explanation(-change, f(reference), x.columns),
+        "explanation": lambda: explanation(-change, F(B), A.columns),
         "array": lambda: insdel.attributions(-change, sign="shap"),
         "frame": lambda: insdel.attributions(frame, sign="shap"),
         "shuffled": lambda: insdel.attributions(frame[["rooms", "size", "age"]].iloc[::-1], sign="shap"),
-        "dictionary of one ranking": lambda: insdel.attributions(dict(zip(x.columns[::-1], change[0, ::-1], strict=True)), sign="change"),
+        "dictionary of one ranking": lambda: insdel.attributions(dict(zip(A.columns[::-1], change[0, ::-1], strict=True)), sign="change"),
         "function": lambda: lambda f, x, r: insdel.explain("kernel_shap", f, x, r),
     }[kind]()
-    c = insdel.compare(f, x, reference, {"mine": mine, "ours": "kernel_shap"}, progress=False)
+    c = insdel.compare(F, A, B, {"mine": mine, "ours": "kernel_shap"}, progress=False)
     if kind == "dictionary of one ranking":
-        walks = insdel.curve(f, x, reference, insdel.order(change[0]))
+        walks = insdel.curve(F, A, B, insdel.order(change[0]))
         assert np.allclose(areas(c, "mine"), insdel.abc(walks))
     else:
         assert np.allclose(areas(c, "mine"), areas(c, "ours"))
@@ -121,10 +119,9 @@ def test_attributions_of_every_kind_are_matched(kind):
 
 
 def test_unsigned_importances_take_the_largest_first_in_both_tests():
-    x, reference, f = NUMBERS.iloc[:10], NUMBERS.iloc[10:20], BOOSTED.predict
     gain = insdel.attributions(BOOSTED.feature_importances_, ranking="absolute")
-    c = insdel.compare(f, x, reference, {"gain": gain}, progress=False)
-    walks = insdel.curve(f, x, reference, np.argsort(-BOOSTED.feature_importances_, kind="stable"))
+    c = insdel.compare(F, A, B, {"gain": gain}, progress=False)
+    walks = insdel.curve(F, A, B, np.argsort(-BOOSTED.feature_importances_, kind="stable"))
     assert np.allclose(areas(c, "gain"), insdel.abc(walks))
     assert np.allclose(areas(c, "gain", "deletion"), insdel.abc(walks, "deletion"))
 
@@ -132,31 +129,28 @@ def test_unsigned_importances_take_the_largest_first_in_both_tests():
 @pytest.mark.parametrize("bare", [np.zeros((10, 3)), [[0.0] * 3] * 10, NUMBERS.iloc[:10], torch.zeros(10, 3)])
 def test_a_bare_array_is_refused_with_both_signs_named(bare):
     with pytest.raises(insdel.UserError, match='(?s)insdel.attributions.*sign="shap".*sign="change"'):
-        insdel.compare(BOOSTED.predict, NUMBERS.iloc[:10], NUMBERS.iloc[10:20], {"mine": bare})
+        insdel.compare(F, A, B, {"mine": bare})
     with pytest.raises(insdel.UserError, match="attributions need a sign"):
         insdel.attributions(bare)
 
 
 def test_the_wrong_sign_is_noticed_by_sums_and_by_chance():
-    x, reference, f = NUMBERS.iloc[:10], NUMBERS.iloc[10:20], BOOSTED.predict
-    change = insdel.explain("kernel_shap", f, x, reference)
+    change = insdel.explain("kernel_shap", F, A, B)
     with pytest.warns(UserWarning, match="mine: the attributions add up to f\\(x\\) − f\\(x′\\), the opposite"):
-        insdel.compare(f, x, reference, {"mine": insdel.attributions(change, sign="shap")}, progress=False)
+        insdel.compare(F, A, B, {"mine": insdel.attributions(change, sign="shap")}, progress=False)
     ranks = change.argsort(axis=1).argsort(axis=1).astype(float)
     with pytest.warns(UserWarning, match="clearly below chance"):
-        insdel.compare(f, x, reference, {"mine": insdel.attributions(-ranks, sign="change")}, progress=False)
+        insdel.compare(F, A, B, {"mine": insdel.attributions(-ranks, sign="change")}, progress=False)
 
 
 def test_an_explanation_against_another_reference_is_noticed_with_both_numbers():
-    x, reference, f = NUMBERS.iloc[:10], NUMBERS.iloc[10:20], BOOSTED.predict
-    values = -insdel.explain("kernel_shap", f, x, background=NUMBERS)
-    other = as_explanation(values, np.full(10, f(NUMBERS).mean()), x.columns)
+    values = -insdel.explain("kernel_shap", F, A, background=NUMBERS)
+    other = explanation(values, np.full(10, F(NUMBERS).mean()), A.columns)
     with pytest.warns(UserWarning, match=r"different references. The explanation starts from .* but f\(x′\) is"):
-        insdel.compare(f, x, reference, {"shap": other}, progress=False)
+        insdel.compare(F, A, B, {"shap": other}, progress=False)
 
 
 def test_shap_values_of_a_tree_score_like_our_own_against_the_same_background():
-    shap = pytest.importorskip("shap")
     background = NUMBERS.iloc[100:120]
     explanation = shap.TreeExplainer(BOOSTED, background, feature_perturbation="interventional")(NUMBERS.iloc[:8])
     c = insdel.compare(BOOSTED.predict, NUMBERS.iloc[:8], background=background,
@@ -225,7 +219,7 @@ def test_classes_of_a_classifier():
         one = insdel.compare(insdel.proba(classifier, k), x, reference, ["kernel_shap"], progress=False)
         assert np.allclose(areas(c, "kernel_shap")[predicted == k], areas(one, "kernel_shap")[predicted == k])
     stacked = np.stack([-insdel.explain("kernel_shap", insdel.proba(classifier, k), x, reference) for k in range(3)], axis=2)
-    many = as_explanation(stacked, classifier.predict_proba(reference), x.columns)
+    many = explanation(stacked, classifier.predict_proba(reference), x.columns)
     picked = insdel.compare(insdel.proba(classifier, "predicted"), x, reference, {"shap": many}, progress=False)
     assert np.allclose(areas(picked, "shap"), areas(c, "kernel_shap"))
     with pytest.raises(insdel.UserError, match="k must be a class from 0 to 2"):
@@ -235,8 +229,7 @@ def test_classes_of_a_classifier():
 
 
 def test_the_score_is_0_for_chance_and_1_for_the_best_and_marked_where_a_search_found_it():
-    x, reference, f = NUMBERS.iloc[:10], NUMBERS.iloc[10:20], BOOSTED.predict
-    c = insdel.compare(f, x, reference, ["best", "expected", "kernel_shap"], progress=False)
+    c = insdel.compare(F, A, B, ["best", "expected", "kernel_shap"], progress=False)
     scores = c.table.pivot_table(index=["pair", "mode"], columns="method", values="score")
     assert np.allclose(scores["best"], 1) and np.allclose(scores["expected"], 0)
     assert set(c.summary(bootstrap=0)["best_is"]) == {"exact"}
@@ -319,16 +312,21 @@ def test_many_features_of_a_tree_ensemble_are_graded_in_closed_form():
     assert np.allclose(c.table.query("method == 'expected'")["score"], 0)
 
 
-def test_text_columns_without_gaps_reach_the_model_as_text():
+@pytest.mark.parametrize("gap", [None, "v"])
+def test_text_columns_reach_the_model_as_text_and_gaps_as_gaps(gap):
     """As CatBoost takes them; pandas keeps text in several kinds of arrays."""
-    x, reference = pd.DataFrame({"kind": ["u", "v"], "size": [1.0, 2.0]}), pd.DataFrame({"kind": ["v", "u"], "size": 0.0})
+    x = pd.DataFrame({"kind": ["u", "v", gap], "size": [1.0, 2.0, 3.0]})
+    reference = pd.DataFrame({"kind": ["v", "u", "u"], "size": 0.0})
+    kinds = []
 
     def f(frame):
-        return frame["kind"].map({"u": 5.0, "v": 1.0}).to_numpy() + frame["size"].to_numpy()
+        kinds.append(frame["kind"].dtype)
+        return frame["kind"].map({"u": 5.0, "v": 1.0}).astype(float).fillna(2).to_numpy() + frame["size"].to_numpy()
 
     for dtype in ("str", "object", "string"):
-        changes = insdel.explain("kernel_shap", f, x.astype({"kind": dtype}), reference.astype({"kind": dtype}))
-        assert np.allclose(changes, [[-4, -1], [4, -2]])
+        x, reference = x.astype({"kind": dtype}), reference.astype({"kind": dtype})
+        changes = insdel.explain("kernel_shap", f, x, reference)
+        assert np.allclose(changes, [[-4, -1], [4, -2], [4 if gap else 3, -3]]) and kinds[-1] == x["kind"].dtype
 
 
 def test_missing_objects_are_values():
@@ -345,10 +343,6 @@ def test_whole_numbers_that_no_type_holds_are_refused():
     x, reference = np.array([[2**63 + 1]], dtype=np.uint64), np.array([[-5]], dtype=np.int64)
     with pytest.raises(UserError, match="uint64 and int64 have no common type for numbers as large"):
         insdel.explain("kernel_shap", lambda z: z[:, 0].astype(float), x, reference)
-
-
-def explanation(values, base, data=None, names=("a", "b", "c")):
-    return shap.Explanation(values=np.asarray(values), base_values=base, data=data, feature_names=list(names))
 
 
 @pytest.mark.parametrize("data", [np.ones(3), None], ids=["with data", "values alone"])
