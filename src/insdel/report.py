@@ -49,16 +49,14 @@ def write_report(
     means = (summary if others.empty else others).groupby("method", sort=False)["score"].mean().dropna()
     ranked = list(means.sort_values(ascending=False, kind="stable").index)
     tests = {other: comparison.test(ranked[0], other) for other in ranked[1:]}
-    sure = {
-        other: dict(table.loc[table["p_holm"] < 0.05, ["mode", "mean"]].to_numpy()) for other, table in tests.items()
-    }
+    gaps = {other: table.loc[table["p_holm"] < 0.05, ["mode", "mean"]].to_numpy() for other, table in tests.items()}
     packages = ", ".join(f"{package} {version(package)}" for package in ("insdel", "numpy", "pandas"))
     template = Path(__file__).with_name("report.html").read_text(encoding="utf-8")
     page = Template(template, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined).render(
         title=title, reference=reference.partition(":")[0], pairs=pairs, settings=comparison.settings, ranked=ranked,
         names=pairs.names or [f"feature {j}" for j in range(pairs.n)], searched=(summary["best_is"] == "search").any(),
         versions=f"{packages}, Python {platform.python_version()}", facts=facts or {}, notes=notes,
-        tests=tests, sure={other: found for other, found in sure.items() if found},
+        tests=tests, sure={other: dict(found) for other, found in gaps.items() if len(found)},
         brought=[method for method in ranked[1:] if method not in METHODS], cautions=cautions, name=method_title,
         scores={method: rows.set_index("mode") for method, rows in summary.groupby("method", sort=False)}, grade=_grade,
         modes=list(dict.fromkeys(summary["mode"])), plot=_svg(plot_comparison, comparison),

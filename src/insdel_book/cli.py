@@ -116,8 +116,7 @@ def report_command(options: argparse.Namespace) -> None:
     except ModuleNotFoundError as error:
         raise UserError(f'insdel report needs {error.name}: pip install "insdel[methods]"') from None
 
-    given = {name: value for name, value in vars(options).items() if name != "action"}
-    written, notes = page.write(page.Request(**given))
+    written, notes = page.write(options)
     log("\n".join([*notes, str(written.resolve())]))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,42 +28,13 @@ BESIDE = ("kernel_shap", "lime", "random")  # what attributions of one's own are
 INSPECTED = 2000  # rows among which a counterfactual is looked for
 
 
-@dataclass(frozen=True)
-class Request:
-    """What `insdel report` is asked for.
+def write(asked: Namespace) -> tuple[Path, list[str]]:
+    """Grade explanations of a model on a CSV file; return the page and what was noticed on the way.
 
-    data, target, drop, keep, categorical : as for `own.table.read`
-    model : as for `own.models.load`
-    output : the page
-    attributions : CSV files, each as FILE or LABEL=FILE: a row for each row of `data`, or with a column "row" that
-        names rows of it; columns by name; or a single row, or two columns (feature, value), as one ranking for all
-    sign : what the numbers in these files mean: "shap", "change", or "absolute" for importances without a direction
-    reference : "typical", the median of every number and the commonest of everything else; or a policy for x′
-    background : a number of rows of the table, or a CSV file of rows, over which f is averaged, instead of a reference
-    groups : each as NAME=COLUMN,COLUMN: columns that change together
-    positive : the class whose probability is explained, or "predicted"
-    rows : how many rows are graded, at most; drawn by `seed`
+    asked : the options of `insdel report`, as its help explains them. A file of attributions has a row for each row of
+        the data, or a column "row" that names rows of it, and columns by name; or it is one ranking for all rows: a
+        single row, or two columns (feature, value)
     """
-
-    data: Path
-    target: str
-    model: str
-    output: Path
-    drop: Sequence[str] = ()
-    keep: Sequence[str] = ()
-    categorical: Sequence[str] = ()
-    attributions: Sequence[str] = ()
-    sign: str | None = None
-    reference: str = "typical"
-    background: str | None = None
-    groups: Sequence[str] = ()
-    positive: str | None = None
-    rows: int = 40
-    seed: int = 0
-
-
-def write(asked: Request) -> tuple[Path, list[str]]:
-    """Grade explanations of a model on a CSV file; return the page and what was noticed on the way."""
     problems = Problems()
     with problems.gathered():
         check_name(asked.output)
@@ -101,7 +72,7 @@ def write(asked: Request) -> tuple[Path, list[str]]:
 
 
 def _grade(
-    subject: Subject, table: Table, files: dict[str, Path], groups: dict[str, list[str]], asked: Request
+    subject: Subject, table: Table, files: dict[str, Path], groups: dict[str, list[str]], asked: Namespace
 ) -> tuple[Path, list[str]]:
     """Choose rows and what they are compared with, compare, and write the page; warnings come back, too."""
     problems, brought = Problems(), {}
@@ -182,7 +153,7 @@ def _attributions(part: pd.DataFrame | pd.Series, subject: Subject, x: pd.DataFr
     return replace(given, base=np.full(len(x), base.mean())) if constant else given
 
 
-def _choose(subject: Subject, rows: pd.DataFrame, asked: Request) -> tuple[pd.DataFrame, Any, Any, str]:
+def _choose(subject: Subject, rows: pd.DataFrame, asked: Namespace) -> tuple[pd.DataFrame, Any, Any, str]:
     """Graded rows, their references or the background, and in words what these are."""
     order = np.random.default_rng(asked.seed).permutation(len(rows))
     x = rows.iloc[np.sort(order[: asked.rows])]
