@@ -53,44 +53,37 @@ def numbers(folder: Path) -> Table:
     return read(folder / "flats.csv", "price")
 
 
-def xgboost(folder: Path, classes: bool) -> tuple[Path, np.ndarray]:
-    library = pytest.importorskip("xgboost")
-    rows, codes = X.astype(CATEGORIES), pd.factorize(FLATS["speed"], sort=True)[0]
-    if classes:
-        model = library.XGBClassifier(n_estimators=4, enable_categorical=True).fit(rows, codes)
-        model.save_model(folder / "m.json")
-        return folder / "m.json", model.predict_proba(rows)[:, 1]
-    model = library.XGBRegressor(n_estimators=9, enable_categorical=True).fit(rows, FLATS["price"])
-    model.save_model(folder / "m.ubj")
-    return folder / "m.ubj", model.predict(rows)
+def xgboost(folder: Path, classes: bool) -> tuple[Path, object, pd.DataFrame]:
+    library, rows = pytest.importorskip("xgboost"), X.astype(CATEGORIES)
+    model = (library.XGBClassifier if classes else library.XGBRegressor)(n_estimators=4, enable_categorical=True)
+    model.fit(rows, pd.factorize(FLATS["speed"], sort=True)[0] if classes else FLATS["price"])
+    path = folder / ("m.json" if classes else "m.ubj")
+    model.save_model(path)
+    return path, model, rows
 
 
-def lightgbm(folder: Path, classes: bool) -> tuple[Path, np.ndarray]:
-    library = pytest.importorskip("lightgbm")
-    rows, options = X.astype(CATEGORIES), {"n_estimators": 9, "min_child_samples": 3, "verbose": -1}
-    if classes:
-        model = library.LGBMClassifier(**options).fit(rows, FLATS["speed"])
-    else:
-        model = library.LGBMRegressor(**options).fit(rows, FLATS["price"])
+def lightgbm(folder: Path, classes: bool) -> tuple[Path, object, pd.DataFrame]:
+    library, rows = pytest.importorskip("lightgbm"), X.astype(CATEGORIES)
+    kind = library.LGBMClassifier if classes else library.LGBMRegressor
+    model = kind(n_estimators=9, min_child_samples=3, verbose=-1).fit(rows, FLATS["speed" if classes else "price"])
     model.booster_.save_model(folder / "m.txt")
-    return folder / "m.txt", model.predict_proba(rows)[:, 1] if classes else model.predict(rows)
+    return folder / "m.txt", model, rows
 
 
-def catboost(folder: Path, classes: bool) -> tuple[Path, np.ndarray]:
+def catboost(folder: Path, classes: bool) -> tuple[Path, object, pd.DataFrame]:
     library = pytest.importorskip("catboost")
     options = {"iterations": 9, "verbose": 0, "cat_features": list(CATEGORIES), "allow_writing_files": False}
-    if classes:
-        model = library.CatBoostClassifier(**options).fit(X, FLATS["speed"])
-    else:
-        model = library.CatBoostRegressor(**options).fit(X, FLATS["price"])
+    kind = library.CatBoostClassifier if classes else library.CatBoostRegressor
+    model = kind(**options).fit(X, FLATS["speed" if classes else "price"])
     model.save_model(str(folder / "m.cbm"))
-    return folder / "m.cbm", model.predict_proba(X)[:, 1] if classes else model.predict(X)
+    return folder / "m.cbm", model, X
 
 
 @pytest.mark.parametrize("library", [xgboost, lightgbm, catboost])
 @pytest.mark.parametrize("classes", [False, True])
 def test_a_native_file_predicts_what_the_model_did_and_categories_survive(tmp_path: Path, library, classes: bool) -> None:
-    path, expected = library(tmp_path, classes)
+    path, fitted, rows = library(tmp_path, classes)
+    expected = fitted.predict_proba(rows)[:, 1] if classes else fitted.predict(rows)
     assert np.unique(expected.round(6)).size > 5
     model = models.load(str(path))
     subject = models.prepare(model, table(tmp_path, model, "speed" if classes else "price"), path.name,

@@ -35,23 +35,26 @@ def notes(folder: Path, **columns: object) -> str:
     return " ".join(own.read(written(folder, flats(**columns)), "price").notes)
 
 
+GOOD = [f"{30 + i / 3:.2f};{1 + i % 4};{100 + i % 7}" for i in range(30)]
+
+
 def test_columns_stay_as_read_csv_gives_them_and_rows_count_from_1(tmp_path: Path) -> None:
     source = flats()
     table = own.read(written(tmp_path, source), "price")
     pd.testing.assert_frame_equal(table.features, source.drop(columns="price").set_axis(range(1, 61)), check_index_type=False)
     np.testing.assert_allclose(table.target, source["price"])
     assert table.what == "60 rows of flats.csv" and table.notes == () and table.target.name == "price"
-
-
-@pytest.mark.parametrize("sep", [";", "\t"])
-def test_other_separators(tmp_path: Path, sep: str) -> None:
-    comma, other = own.read(written(tmp_path, flats()), "price"), own.read(written(tmp_path, flats(), sep), "price")
-    pd.testing.assert_frame_equal(comma.features, other.features)
-
-
-def test_columns_can_be_dropped(tmp_path: Path) -> None:
-    table = own.read(written(tmp_path, flats()), "price", drop=["district", "lift"])
+    table = own.read(tmp_path / "flats.csv", "price", drop=["district", "lift"], categorical=["rooms"])
     assert list(table.features) == ["area", "rooms"] and not table.notes
+    assert list(table.features["rooms"].cat.categories) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("sep", "mark"), [(";", "."), (";", ","), ("\t", ".")])
+def test_other_separators_and_decimal_commas(tmp_path: Path, sep: str, mark: str) -> None:
+    comma = own.read(written(tmp_path, flats()), "price")
+    other = own.read(written(tmp_path, flats(), sep, decimal=mark), "price")
+    pd.testing.assert_frame_equal(comma.features, other.features)
+    np.testing.assert_allclose(comma.target, other.target)
 
 
 def test_gaps_stay_gaps_and_infinity_is_one(tmp_path: Path) -> None:
@@ -90,16 +93,11 @@ def test_what_the_model_was_fitted_to_decides(tmp_path: Path) -> None:
     assert list(spaced.features) == ["rooms", "living area"]
 
 
-@pytest.mark.parametrize(("form", "day"), [("%Y-%m-%d", "2024-02-03"), ("%d.%m.%Y", "2024-02-03"), ("%Y-%m-%d %H:%M", "2024-02-03")])
-def test_dates_are_dates(tmp_path: Path, form: str, day: str) -> None:
-    days = pd.date_range(day, periods=60)
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%Y-%m-%d %H:%M"])
+def test_dates_are_dates(tmp_path: Path, form: str) -> None:
+    days = pd.date_range("2024-02-03", periods=60)
     table = own.read(written(tmp_path, flats(sold=days.strftime(form))), "price")
     assert list(table.features["sold"]) == list(days) and "sold was read as a date." in table.notes
-
-
-def test_numbers_can_be_categories(tmp_path: Path) -> None:
-    table = own.read(written(tmp_path, flats()), "price", categorical=["rooms"])
-    assert list(table.features["rooms"].cat.categories) == [1, 2, 3, 4]
 
 
 def test_a_column_without_a_name(tmp_path: Path) -> None:
@@ -107,6 +105,8 @@ def test_a_column_without_a_name(tmp_path: Path) -> None:
     assert list(table.features) == ["area", "rooms", "lift", "district"] and "numbers the rows" in table.notes[0]
     (tmp_path / "flats.csv").write_text("\n".join(["area;rooms;price;", *(f"{line};" for line in GOOD)]))
     assert list(own.read(tmp_path / "flats.csv", "price").features) == ["area", "rooms"]
+    (tmp_path / "flats.csv").write_text("\n".join(["area, m2;rooms;price", *GOOD]))  # the comma separates nothing
+    assert list(own.read(tmp_path / "flats.csv", "price").features) == ["area, m2", "rooms"]
 
 
 def test_other_encodings(tmp_path: Path) -> None:
@@ -127,13 +127,23 @@ WRONG = [
     (flats(), {"drop": ["price"]}, "price cannot be the target and dropped"),
     (flats(), {"drop": ["area", "rooms", "lift"]}, "at least two features, but flats.csv has district"),
     (flats(1), {}, "at least two rows; it has 1"),
+    ([], {}, "flats.csv needs columns .* found nothing"),
+    (["price", "1", "2"], {}, "found a single column"),
+    (["area;rooms;price", *GOOD[:4], "1;2;3;4", *GOOD[4:]], {}, r"needs the 3 fields of its header; row 5 has 4"),
+    (["area;rooms;price", *GOOD, "1;2"], {}, "row 31 has 2"),
+    (['area;"area ";price', *GOOD], {}, "found area twice"),
+    (["area;price;price", *GOOD, "1;2"], {}, "(?s)found price twice.*row 31 has 2"),
 ]
 
 
 @pytest.mark.parametrize(("table", "options", "message"), WRONG, ids=[message[:30] for *_, message in WRONG])
-def test_what_cannot_be_used_is_named(tmp_path: Path, table: pd.DataFrame, options: dict, message: str) -> None:
+def test_what_cannot_be_used_is_named(tmp_path: Path, table: pd.DataFrame | list[str], options: dict, message: str) -> None:
+    path = tmp_path / "flats.csv"
+    path.write_text("".join(f"{line}\n" for line in table)) if isinstance(table, list) else written(tmp_path, table)
     with pytest.raises(UserError, match=message):
-        own.read(written(tmp_path, table), **{"target": "price", **options})
+        own.read(path, **{"target": "price", **options})
+    with pytest.raises(FileNotFoundError, match="found none at .*nothing.csv"):
+        own.read(tmp_path / "nothing.csv", "price")
 
 
 def test_all_problems_come_in_one_message(tmp_path: Path) -> None:
@@ -143,49 +153,6 @@ def test_all_problems_come_in_one_message(tmp_path: Path) -> None:
         own.read(written(tmp_path, mixed), "cost", drop=["garden"])
     for part in ("no column cost, garden", "'n/k' in row 42; row 1 is", "'?' in row 4"):
         assert part in str(error.value)
-
-
-def test_files_that_are_no_table(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="found none at .*nothing.csv"):
-        own.read(tmp_path / "nothing.csv", "price")
-    (tmp_path / "empty.csv").touch()
-    with pytest.raises(UserError, match="empty.csv needs columns .* found nothing"):
-        own.read(tmp_path / "empty.csv", "price")
-    (tmp_path / "prose.csv").write_text("price\n1\n2\n")
-    with pytest.raises(UserError, match="found a single column"):
-        own.read(tmp_path / "prose.csv", "price")
-
-
-GOOD = [f"{30 + i / 3:.2f};{1 + i % 4};{100 + i % 7}" for i in range(30)]
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (["area;rooms;price", *GOOD[:4], "1;2;3;4", *GOOD[4:]], r"needs the 3 fields of its header; row 5 has 4"),
-        (["area;rooms;price", *GOOD, "1;2"], "row 31 has 2"),
-        (['area;"area ";price', *GOOD], "found area twice"),
-        (["area;price;price", *GOOD, "1;2"], "(?s)found price twice.*row 31 has 2"),
-    ],
-    ids=["too many", "too few", "same but for a space", "twice, and too few"],
-)  # fmt: skip
-def test_a_table_out_of_shape_is_refused_with_its_row(tmp_path: Path, lines: list[str], message: str) -> None:
-    (tmp_path / "flats.csv").write_text("\n".join(lines) + "\n")
-    with pytest.raises(UserError, match=message):
-        own.read(tmp_path / "flats.csv", "price")
-
-
-def test_a_comma_in_the_header_of_a_table_with_semicolons(tmp_path: Path) -> None:
-    (tmp_path / "flats.csv").write_text("\n".join(["area, m2;rooms;price", *GOOD]) + "\n")
-    assert list(own.read(tmp_path / "flats.csv", "price").features) == ["area, m2", "rooms"]
-
-
-def test_decimal_commas_are_numbers(tmp_path: Path) -> None:
-    point = own.read(written(tmp_path, flats(), ";"), "price")
-    (tmp_path / "flats.csv").write_text((tmp_path / "flats.csv").read_text().replace(".", ","))
-    comma = own.read(tmp_path / "flats.csv", "price")
-    pd.testing.assert_frame_equal(point.features, comma.features)
-    np.testing.assert_allclose(point.target, comma.target)
 
 
 @pytest.mark.parametrize("name", ["no", "010", "2026-01-01", "price #1", "a, b", "$x_1$"])
