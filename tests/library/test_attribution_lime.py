@@ -2,6 +2,7 @@
 
 import captum.attr as captum
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from captum._utils.models.linear_model import SkLearnLasso
@@ -73,6 +74,18 @@ def test_seed_and_blocks():
     assert np.array_equal(A, explain("lime", g, x, reference, seed=1, chunk=13))
     assert not np.array_equal(A, explain("lime", g, x, reference, seed=2))
     assert not np.array_equal(*explain("lime", g, np.tile(x[0], (2, 1)), np.tile(reference[0], (2, 1))))
+
+
+@pytest.mark.parametrize(("new", "number"), [("v", 0.0), ("u", 1.0)])
+def test_text_and_gaps_count_as_1_where_they_stay_as_in_x(new, number):
+    def text(rows):
+        return 5 * rows["size"].to_numpy() + 3 * (rows["kind"] == "u") + 2 * rows["gap"].isna()
+
+    x, reference = (pd.DataFrame({"size": [size], "kind": [kind], "gap": [gap]})
+                    for size, kind, gap in ((2.0, "u", np.nan), (0.5, new, 4.0)))  # fmt: skip
+    ours = explain("lime", text, x, reference, samples=40, seed=3)
+    plain = explain("lime", lambda z: z @ [5.0, 3.0, 2.0], np.array([[2.0, 1, 1]]), np.array([[0.5, number, 0]]), samples=40, seed=3)
+    assert np.allclose(ours, plain, atol=1e-6)
 
 
 def test_tabular_is_the_packages_with_all_features_and_the_sign_turned():

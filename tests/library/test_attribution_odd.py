@@ -1,5 +1,6 @@
 """Odd regression: its kernel and its values against sums over all parities, its errors against the truth."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -71,6 +72,14 @@ def test_the_fit_is_bayesian_regression_on_odd_parities(z, prior):
         assert np.allclose(values[pair], pull.T @ y[:, pair], atol=1e-4, rtol=0)
         ratio = variance[pair] / left
         assert ratio.min() == pytest.approx(ratio.max(), rel=1e-3)  # but for the scale
+
+
+@pytest.mark.parametrize(("m", "heavier"), [(6, 1), (7, 2), (8, 3), (14, 9 / 7)])
+def test_few_evaluations_have_heavier_tails(z, prior, m, heavier):
+    """The variance of Student's t with m − 5 degrees of freedom, of which there must be three at least."""
+    white = odd.Whitened.of(prior.covariance(z[:m], z[:m]), np.random.default_rng(0).normal(size=(m, 2)), z[:m])
+    normal = odd.fit(prior, replace(white, free=10**12), z[:m])[1]
+    assert np.allclose(odd.fit(prior, white, z[:m])[1], heavier * normal)
 
 
 def fitness(prior: odd.Prior, y: np.ndarray, z: np.ndarray) -> float:

@@ -96,7 +96,8 @@ OTHERS = {
     "a function held": (Holder(lambda z: z + 1), Holder(lambda z: z + 2)),
     "a class of the same shape": (Holder(None), Global(None)),
     "functions with equal values at the ends": (lambda z: z.sum(1), lambda z: 2 * z[:, 0] * z[:, 1]),
-    "functions that differ at one pair": (lambda z: z[:, 0], lambda z: z[:, 0] + (z[:, 1] == X[4, 1])),
+    "functions that differ at one x": (lambda z: z[:, 0], lambda z: z[:, 0] + (z == X[4]).all(1)),
+    "functions that differ at one x′": (lambda z: z[:, 0], lambda z: z[:, 0] + (z == R[4]).all(1)),
 }
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import torch
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -90,6 +90,16 @@ def test_a_native_file_predicts_what_the_model_did_and_categories_survive(tmp_pa
                              "mid" if classes else None)  # fmt: skip
     np.testing.assert_allclose(predict(subject.f, subject.features), expected, rtol=1e-5)
     assert subject.output == ("probability of speed = mid" if classes else "predicted price")
+
+
+def test_models_of_arrays_name_no_categories() -> None:
+    rows, options = X[["area", "rooms"]].to_numpy(), {"categorical_features": [1], "max_iter": 2}
+    fitted = [HistGradientBoostingRegressor(**options).fit(rows, FLATS["price"])]
+    library = pytest.importorskip("lightgbm")
+    fitted.append(library.LGBMRegressor(n_estimators=2, verbose=-1).fit(rows, FLATS["price"], categorical_feature=[1]))
+    library = pytest.importorskip("xgboost")
+    fitted.append(library.XGBRegressor(n_estimators=2, feature_types=["q", "c"], enable_categorical=True).fit(rows, FLATS["price"]))
+    assert [models.categorical_columns(model) for model in fitted] == [[], [], []]
 
 
 def test_files_that_hold_no_model_are_refused(tmp_path: Path) -> None:
