@@ -91,12 +91,9 @@ def test_folding_agrees_where_it_folds(bench) -> None:
     assert plain.shape == (2, n) and bench.difference(folded, plain) < 1e-4
 
 
-def test_integrated_gradients_agree_with_captum(bench, model, points) -> None:
+def test_integrated_gradients_agree_with_captum_and_curves_with_walking_step_by_step(bench, model, points) -> None:
     ours, captums = (work() for work in bench.integrated_gradients(model, *points, steps=50).values())
     assert ours.shape == (3, N) and bench.difference(captums, ours) < 1e-4
-
-
-def test_curves_agree_with_walking_step_by_step(bench, model, points) -> None:
     together, slow = (work() for work in list(bench.curves(model, *points).values())[:2])
     assert together.shape == (3, N + 1) and bench.difference(slow, together) < 1e-5
 

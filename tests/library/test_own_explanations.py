@@ -1,7 +1,5 @@
 """Explanations that users bring, on the objects that they have: what could go wrong in silence is right, or refused."""
 
-from functools import partial
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -157,14 +155,6 @@ def test_shap_values_of_a_tree_score_like_our_own_against_the_same_background():
                        methods={"TreeSHAP": explanation, "ours": "kernel_shap"}, progress=False)  # fmt: skip
     scores = c.summary(bootstrap=0).set_index(["method", "mode"])["score"]
     assert np.allclose(scores["TreeSHAP"], scores["ours"], atol=0.02)
-
-
-@pytest.mark.parametrize("wrap", [lambda m: m.predict, lambda m: lambda z: m.predict(z), lambda m: partial(m.predict)])
-def test_columns_in_another_order_give_the_same_areas(wrap):
-    f = wrap(BOOSTED)
-    c = [insdel.compare(f, NUMBERS.iloc[:10][names], NUMBERS.iloc[10:20], ["kernel_shap"], progress=False)
-         for names in (["size", "age", "rooms"], ["rooms", "size", "age"])]  # fmt: skip
-    assert np.allclose(*(areas(part, "kernel_shap") for part in c))
 
 
 def test_groups_are_single_steps_everywhere():
