@@ -103,18 +103,17 @@ def check_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return {**options, **{option: require_integer(option, value) for option, value in counts.items()}}
 
 
-def feature_mask(chosen: Any, pairs: Pairs) -> np.ndarray:
-    """Return columns given by index, by name (of data frames) or by a mask as (columns,) booleans."""
-    n = int(pairs.x.shape[1])
+def feature_mask(chosen: Any, n: int, columns: Sequence[Any] = ()) -> np.ndarray:
+    """Return features given by index, by name (where columns have names) or by a mask as (n,) booleans."""
     values = to_numpy(chosen) if is_tensor(chosen) else np.asarray(list(chosen))
     if values.dtype == bool and values.shape == (n,):
         return values
     if values.dtype.kind in "UO" and len(values):
-        names = [] if pairs.columns is None else [str(name) for name in pairs.columns.names]
+        names = list(map(str, columns))
         unknown = [str(v) for v in values if str(v) not in names]
         if unknown:
-            columns = f"the columns {', '.join(names)}" if names else "no column names"
-            raise UserError(f"binary names {', '.join(unknown)}, but x has {columns}. Pass indices or a mask.")
+            known = f"the columns {', '.join(names)}" if names else "no column names"
+            raise UserError(f"binary names {', '.join(unknown)}, but x has {known}. Pass indices or a mask.")
         values = np.array([names.index(str(v)) for v in values])
     if len(values) and (values.dtype.kind not in "iu" or values.min() < -n or values.max() >= n):
         raise UserError(f"binary must hold indices below n = {n}, or be a mask of {n} booleans; found {list(values)}.")
@@ -158,7 +157,8 @@ def explain_pairs(method: str, f: Model, pairs: Pairs, **options: Any) -> np.nda
     choice = find(method)
     options = check_options(method, options)
     if options.get("binary") is not None:
-        options["binary"] = feature_mask(options["binary"], pairs)
+        names = () if pairs.columns is None else pairs.columns.names
+        options["binary"] = feature_mask(options["binary"], int(pairs.x.shape[1]), names)
     common = {name: options.pop(name) for name in COMMON if name in options}
     if pairs.plain or not (choice.needs_gradient or "binary" in choice.options):  # else it works on columns alone
         return to_numpy(choice.run(Task(f, pairs, **common), **options))

@@ -111,7 +111,7 @@ def study(
     `bend`). Pairs that differ in more than `plan.largest` features have no rows
     """
     plan = plan or Plan()
-    mask = feature_mask(binary, x, x.shape[1])
+    mask = feature_mask(binary, x.shape[1])
     remaining = np.flatnonzero((x != reference).sum(axis=1) <= plan.largest)
     if not len(remaining):
         raise UserError(f"no pair differs in {plan.largest} features or fewer. Raise largest, or choose other pairs.")
@@ -180,7 +180,7 @@ def line(
     x, reference : (pairs, n); times : (k,) in [0, 1]; returns f and g, (pairs, k) each
     """
     t = np.asarray(times, dtype=x.dtype)
-    mask = feature_mask(binary, x, x.shape[1])
+    mask = feature_mask(binary, x.shape[1])
     moved = x[:, None] + t[:, None] * (reference - x)[:, None]
     corners = [np.where(mask, end[:, None], moved).reshape(-1, x.shape[1]) for end in (x, reference)]
     between = []
