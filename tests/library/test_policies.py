@@ -115,6 +115,10 @@ def test_average_is_the_mean_of_the_data():
     other = policies.average(torch.from_numpy(x), np.array([[10, 0], [20, 0]]))
     assert torch.equal(other.reference, torch.tensor([[15.0, 0.0]] * 2))
     assert policies.average(np.array([[1, 2], [2, 2]])).reference.tolist() == [[1.5, 2.0]] * 2
+    frame = pd.DataFrame({"size": [1, 2], "age": [2, 2]}, index=[7, 8])
+    expected = pd.DataFrame({"size": [1.5, 1.5], "age": [2.0, 2.0]}, index=[7, 8])
+    pd.testing.assert_frame_equal(policies.average(frame).reference, expected)
+    assert policies.average(frame).x is frame
 
 
 def test_pairs_are_compared_by_what_they_hold():
@@ -122,6 +126,10 @@ def test_pairs_are_compared_by_what_they_hold():
     assert policies.one_to_one(points, seed=1) == policies.one_to_one(points, seed=1)
     assert policies.one_to_one(points, seed=1) != policies.one_to_one(points, seed=2)
     assert policies.one_to_one(points, seed=1) != policies.average(points)
+    pairs = policies.one_to_one(points, seed=1)
+    some = pairs.first(2)
+    assert len(some) == 2 and some == pairs.first(4).first(2) and pairs.first(None) is pairs
+    assert some.reference_index.tolist() == pairs.reference_index[:2].tolist() and (some.x == pairs.x[:2]).all()
     frame = pd.DataFrame({"size": np.arange(6.0), "town": list("aabbcc")})
     assert policies.one_to_one(frame) == policies.one_to_one(frame) != policies.one_to_one(frame.assign(size=1.0))
 
