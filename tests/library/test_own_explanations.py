@@ -134,8 +134,10 @@ def test_a_bare_array_is_refused_with_both_signs_named(bare):
 
 def test_the_wrong_sign_is_noticed_by_sums_and_by_chance():
     change = insdel.explain("kernel_shap", F, A, B)
-    with pytest.warns(UserWarning, match="mine: the attributions add up to f\\(x\\) − f\\(x′\\), the opposite"):
-        insdel.compare(F, A, B, {"mine": insdel.attributions(change, sign="shap")}, progress=False)
+    for unit in (1, 1e-6):
+        with pytest.warns(UserWarning, match="mine: the attributions add up to f\\(x\\) − f\\(x′\\), the opposite"):
+            mine = {"mine": insdel.attributions(unit * change, sign="shap")}
+            insdel.compare(lambda z, unit=unit: unit * F(z), A, B, mine, progress=False)
     ranks = change.argsort(axis=1).argsort(axis=1).astype(float)
     with pytest.warns(UserWarning, match="clearly below chance"):
         insdel.compare(F, A, B, {"mine": insdel.attributions(-ranks, sign="change")}, progress=False)
