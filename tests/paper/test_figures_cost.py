@@ -5,21 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from insdel_paper import figures
-
-
-@pytest.fixture
-def spent() -> pd.DataFrame:
-    """Two methods with budgets, one with a price, one for free; the exact ABC is 20 (insertion) and 10 (deletion)."""
-    short = [("kernel_shap", 64, 64, 2.0), ("kernel_shap", 128, 128, 0.0), ("lime", 25, 25, 4.0),
-             ("lime", 50, 50, 1.0), ("occlusion", None, 17, 3.0), ("random", None, 0, 5.0)]  # fmt: skip
-    return pd.DataFrame(
-        [{"method": m, "budget": b, "evaluations": e, "mode": mode, "abc_per_feature": top - s, "shortfall": s,
-          "shortfall_se": s / 10} for mode, top in (("insertion", 20.0), ("deletion", 10.0)) for m, b, e, s in short]
-    )  # fmt: skip
 
 
 @pytest.fixture
@@ -30,25 +18,6 @@ def bench() -> pd.DataFrame:
     rows += [{"task": "cost of one lattice", "who": f"{n} features", "seconds": 3.0 * 2**n} for n in (8, 10, 12)]
     rows += [{"task": "peak memory", "who": f"{k} pairs", "seconds": k / 10, "mebibytes": 50.0 + k} for k in (1, 10)]
     return pd.DataFrame(rows)
-
-
-def lines(axes: Axes) -> dict[str, np.ndarray]:
-    """Label → (points, 2) of the lines that methods with a budget have."""
-    return {str(bar.get_label()): np.column_stack(bar.lines[0].get_data()).astype(float) for bar in axes.containers}
-
-
-def test_shortfalls_are_percent_of_the_exact_area(spent: pd.DataFrame) -> None:
-    figure = figures.spend_shortfall(spent, {}, share=0.05)
-    insertion, deletion = figure.axes
-    np.testing.assert_allclose(lines(insertion)["lime"], [[25, 20], [50, 5]])
-    np.testing.assert_allclose(lines(deletion)["lime"], [[25, 40], [50, 10]])
-    assert "occlusion" not in lines(insertion)
-    low, high = insertion.containers[1].lines[2][0].get_segments()[0][:, 1]
-    assert (low, high) == (pytest.approx(20 - 4), pytest.approx(20 + 4))  # two standard errors of 2 %
-    near = next(line for line in insertion.lines if line.get_label() == "5 %")
-    assert set(near.get_ydata()) == {5}
-    assert figure.get_supxlabel() == "model evaluations per pair" and insertion.get_xscale() == "log"
-    assert insertion.get_yscale() == "symlog" and "%" in insertion.get_ylabel()
 
 
 def test_ratios_begin_at_one_and_mark_the_limit(bench: pd.DataFrame) -> None:

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 from torch import nn
 
-from insdel_paper import figures, results
+from insdel_paper import results
 from insdel_paper.records.registry import RUNS
 from insdel_paper.records.run import carry_out
 from insdel_paper.studies import images
@@ -206,16 +206,6 @@ def test_changes_are_measured_from_the_usual_settings():
     assert found.loc[("baselines", "300"), "mean change"] == "0.050"
     assert found.loc[("baselines", "300"), "largest change"] == "0.100"
     assert found.loc[("baselines", "300"), "mean"] == "0.450 / 0.700"
-
-
-def test_the_figure_has_every_photo_and_both_readings_of_the_paper():
-    areas = pd.concat([made_up([0.2, 0.3, 0.4]), made_up([0.1, 0.2], "cropped")])
-    figure = figures.image_photos(areas, {name: exchange.printed(name) for name in exchange.READINGS})
-    for axes, reference in zip(figure.axes, exchange.printed().index, strict=True):
-        lines = {line.get_label(): line.get_xydata() for line in axes.lines}
-        assert len(lines["resized"]) == 3 and len(lines["cropped"]) == 2
-        for reading in exchange.READINGS:
-            assert lines[f"paper, {reading}"].tolist() == [exchange.printed(reading).loc[reference].tolist()]
 
 
 # --- the statistics

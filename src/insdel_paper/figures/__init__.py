@@ -12,17 +12,14 @@ from insdel.plots import COLORS, PALETTE, STYLE, message, method_look, panels_gr
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "best_order": ["beyond_shares", "chance_histogram", "chance_tails"],
-        "binary": ["binary_distance", "binary_gain"],
         "cost": ["LIMIT", "bench_growth", "bench_ratios", "estimator_coverage", "estimator_enough", "estimator_errors",
-                 "estimator_ratio_errors", "estimator_ratios", "spend_shortfall"],
+                 "estimator_ratio_errors", "estimator_ratios"],
         "data": ["data_distributions", "predicted_vs_true"],
-        "drawing": ["MARKERS", "ZERO", "draw_groups", "draw_row", "legend_outside", "percent"],
+        "drawing": ["MARKERS", "ZERO", "draw_groups", "draw_picture", "draw_pixel_curves", "draw_row", "legend_outside",
+                    "percent"],
         "experiments": ["experiment_aggregate", "experiment_scatter", "experiment_walks"],
-        "images": ["draw_heat", "draw_picture", "draw_pixel_curves", "image_photos"],
-        "manifold": ["manifold_earned", "manifold_tail"],
         "roar": ["roar_bends", "roar_curves", "roar_forms", "roar_leaks"],
-        "theory": ["binary_cube", "orders_histogram", "split_ledger", "walk", "walk_modes"],
+        "theory": ["binary_cube", "chance_histogram", "orders_histogram", "split_ledger", "walk", "walk_modes"],
     },
 )  # fmt: skip
 __all__ += ["COLORS", "PALETTE", "STYLE", "message", "method_look", "panels_grid", "panels_row", "use_style"]

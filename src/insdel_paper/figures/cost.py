@@ -1,42 +1,14 @@
-"""Figures of chapter 20: how little can I spend."""
+"""Figures and tables of the appendix on estimators: errors, time and memory beside those of other packages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from insdel.curves import MODES
-from insdel.plots import PALETTE, method_look, panels_grid, panels_row
-from insdel_paper.figures.drawing import ZERO, draw_groups, draw_row
-
-
-def spend_shortfall(table: pd.DataFrame, titles: Mapping[str, str], share: float = 0.01) -> Figure:
-    """How many percent of the exact ABC methods with a budget fall short, ± 2 standard errors of the paired difference.
-
-    table : from `cost.cost_accuracy`
-    titles : method → its name in the legend
-    share : what counts as near enough, drawn as a line
-    """
-    goal = table["abc_per_feature"] + table["shortfall"]
-    percent = table.assign(short=100 * table["shortfall"] / goal, error=100 * (table["shortfall_se"] / goal).abs())
-    percent = percent[percent["budget"].notna()]
-    looks = {method: method_look(method) for method in percent["method"].unique()}
-
-    def draw(panel: Axes, mode: str) -> None:
-        rows = percent[percent["mode"] == mode]
-        draw_groups(panel, rows, "method", "evaluations", "short", "error", titles=titles, looks=looks, capsize=2)
-        panel.axhline(100 * share, **ZERO, label=f"{100 * share:g} %")
-        panel.set_xscale("log")
-        panel.set_yscale("symlog", linthresh=100 * share)
-        panel.yaxis.set_major_formatter("{x:g}")
-
-    return draw_row(draw, MODES, 10.0, 3.8, xlabel="model evaluations per pair", ylabel="short of the exact ABC, %")
-
+from insdel.plots import PALETTE, panels_grid, panels_row
 
 RIVALS = {
     "insdel": ("insdel", "blue", "o-"),

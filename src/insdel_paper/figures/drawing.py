@@ -1,4 +1,4 @@
-"""What several figures share: a row of panels, a table drawn group by group, marks, and legends outside the panels."""
+"""What several figures share: a row of panels, a table drawn group by group, marks, pictures, legends outside."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from itertools import cycle
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -75,6 +76,23 @@ def draw_marks(panel: Axes, marks: Mapping[str, float]) -> None:
     """An upright line for each mark, label → place, in the colour of its method and a style of its own."""
     for (label, place), style in zip(marks.items(), ("-", ":", "--", "-."), strict=False):
         panel.axvline(place, color=method_look(label)["color"], linestyle=style, linewidth=2, label=label)
+
+
+def draw_picture(axes: Axes, image: Any, title: str = "") -> None:
+    """Show one RGB picture, (3, height, width), without ticks; colours outside [0, 1] are cut off."""
+    axes.imshow(np.clip(np.moveaxis(np.asarray(image, dtype=float), 0, -1), 0, 1), interpolation="nearest")
+    axes.set(xticks=[], yticks=[])
+    axes.spines[:].set(visible=True, color="#BBBBBB")  # white pictures need an edge
+    axes.set_title(title, fontsize="medium")
+
+
+def draw_pixel_curves(axes: Axes, curves: pd.DataFrame) -> None:
+    """Deletion and insertion of one map and reference, as in images: insertion begins at the reference."""
+    for mode, color in (("deletion", PALETTE["orange"]), ("insertion", PALETTE["blue"])):
+        curve = curves[curves["mode"] == mode].sort_values("fraction")
+        across = curve["fraction"] if mode == "deletion" else 1 - curve["fraction"]
+        axes.plot(across, curve["value"], color=color, label=mode, linestyle="-" if mode == "deletion" else "--")
+    axes.set(xlim=(0, 1), ylim=(-0.03, 1.03), xticks=[0, 0.5, 1], xticklabels=["0", "½", "1"])
 
 
 def legend_outside(figure: Figure, panel: Axes, place: str = "upper center", **options: Any) -> None:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from insdel.chance import Histogram
 from insdel.plots import COLORS, PALETTE, method_look, panels_grid, panels_row, step_axis, straight_line
 from insdel_paper.figures.drawing import draw_marks, draw_row, legend_outside
 
@@ -76,6 +77,26 @@ def orders_histogram(
     draw_marks(axes, marks)
     axes.set(xlabel=xlabel, ylabel="number of orders")
     legend_outside(figure, axes)
+    return figure
+
+
+def chance_histogram(counted: Histogram, marks: Mapping[str, float], xlabel: str) -> Figure:
+    """Where all n! orders of one pair score: their density, and the chance to score more, with some orders marked.
+
+    marks : name → area
+    """
+    figure, (density, tail) = panels_row(2, 10.0, 4.0)
+    merged = counted.chances[: len(counted.chances) // 16 * 16].reshape(-1, 16).sum(axis=1)
+    areas = counted.areas[: 16 * len(merged) : 16] + 7.5 * (counted.areas[1] - counted.areas[0])
+    density.fill_between(areas, merged / merged.max(), color=PALETTE["sky"], alpha=0.6, lw=0)
+    density.set(ylabel="orders, relative to the mode", ylim=(0, 1.05))
+    more = counted.chances[::-1].cumsum()[::-1]
+    tail.semilogy(counted.areas[more > 0], more[more > 0], color=PALETTE["blue"])
+    tail.set_ylabel("chance to score at least that much")
+    for panel in (density, tail):
+        draw_marks(panel, marks)
+        panel.set(xlabel=xlabel, xlim=(areas[merged > 0][0], counted.areas[-1]))
+    legend_outside(figure, density)
     return figure
 
 

@@ -8,6 +8,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import insdel
+from insdel.chance import Histogram
 from insdel.examples import house
 from insdel_paper import figures
 
@@ -83,3 +84,12 @@ def test_split_ledger_stacks_the_parts_from_start_to_end() -> None:
 def test_split_ledger_keeps_bars_below_zero_in_sight() -> None:
     axes = only(figures.split_ledger(["∅", "a"], [1.0, -3.0]))
     assert axes.get_ylim()[0] <= -2
+
+
+def test_the_histogram_shows_density_and_tail() -> None:
+    counted = Histogram(np.arange(64.0), np.full(64, 1 / 64))
+    density, tail = figures.chance_histogram(counted, {"best": 60.0}, "ABC").axes
+    [line] = [line for line in tail.lines if line.get_label() != "best"]
+    np.testing.assert_allclose(line.get_ydata(), 1 - np.arange(64) / 64)
+    assert tail.get_yscale() == "log"
+    assert density.lines[0].get_label() == "best" and set(density.lines[0].get_xdata()) == {60.0}
