@@ -12,7 +12,7 @@ from insdel.plots import COLORS, PALETTE, STYLE, message, method_look, panels_gr
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "cost": ["LIMIT", "bench_growth", "bench_ratios", "estimator_coverage", "estimator_enough", "estimator_errors",
+        "cost": ["LIMIT", "bench_ratios", "estimator_coverage", "estimator_enough", "estimator_errors",
                  "estimator_ratio_errors", "estimator_ratios"],
         "data": ["data_distributions", "predicted_vs_true"],
         "drawing": ["MARKERS", "ZERO", "draw_groups", "draw_picture", "draw_pixel_curves", "draw_row", "legend_outside",

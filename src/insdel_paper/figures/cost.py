@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from insdel.plots import PALETTE, panels_grid, panels_row
+from insdel.plots import PALETTE, panels_grid
 
 RIVALS = {
     "insdel": ("insdel", "blue", "o-"),
@@ -128,27 +128,4 @@ def bench_ratios(table: pd.DataFrame) -> Figure:
     axes[-1, 0].set(xscale="log", xlim=(raced["ratio"].min() / 2.2, raced["ratio"].max() * 2.5))
     axes[-1, 0].xaxis.set_major_formatter("{x:g}")
     axes[-1, 0].set_xlabel("time, in units of insdel's")
-    return figure
-
-
-def bench_growth(table: pd.DataFrame) -> Figure:
-    """How time grows with the features, and time and peak memory with the pairs.
-
-    table : the record `bench`
-    """
-    figure, (lattice, duration, memory) = panels_row(3, 11.0, 3.4)
-    table = table.assign(number=pd.to_numeric(table["who"].str.split().str[0], errors="coerce"))
-    one, many = (table[table["task"] == task] for task in ("cost of one lattice", "peak memory"))
-    doubling = one["seconds"].iloc[-1] * 2.0 ** (one["number"] - one["number"].iloc[-1])
-    lattice.semilogy(one["number"], one["seconds"], "o-", color=PALETTE["blue"], label="measured")
-    lattice.semilogy(one["number"], doubling, "--", color=PALETTE["grey"], label="doubling per feature")
-    lattice.set(xlabel="differing features", ylabel="seconds", title="one lattice")
-    lattice.set_xticks(one["number"])
-    lattice.set_ylim(top=20 * lattice.get_ylim()[1])  # room for the legend
-    lattice.legend(fontsize="small", loc="upper left")
-    duration.loglog(many["number"], many["seconds"], "o-", color=PALETTE["blue"])
-    duration.set(xlabel="pairs", ylabel="seconds", title="many pairs: time")
-    memory.semilogx(many["number"], many["mebibytes"], "o-", color=PALETTE["orange"])
-    memory.set(xlabel="pairs", ylabel="MiB above the idle process", title="many pairs: peak memory")
-    memory.set_ylim(bottom=0)
     return figure
