@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from fractions import Fraction
+from functools import cache
 from itertools import permutations
 
 import pytest
@@ -26,18 +27,20 @@ def errata() -> dict[int, theory.Erratum]:
 
 
 @pytest.mark.parametrize("name", theory.CHECKS)
-def test_every_statement_holds(checks: dict[str, theory.Check], name: str) -> None:
+def test_every_statement_holds_in_exact_arithmetic_and_unfolds_to_its_code(
+    checks: dict[str, theory.Check], name: str
+) -> None:
     check = checks[name]
     assert check.holds is True, str(check)
     assert name.split("(")[0] == check.name
     assert check.where and check.statement and check.details
-
-
-@pytest.mark.parametrize("name", theory.CHECKS)
-def test_no_float_enters_a_check(checks: dict[str, theory.Check], name: str) -> None:
-    for value in checks[name].details.values():
+    for value in check.details.values():
         expressions = value if isinstance(value, list | tuple) else [value]
         assert not any(sp.sympify(expression).has(sp.Float) for expression in expressions)
+    text, code = check._repr_markdown_().split('<details class="check-code">')
+    assert text.strip() == check.markdown() and text.count("$") % 2 == 0
+    assert "```python\n# insdel_paper.theory." in code and f"\ndef {check.name}(" in code
+    assert "@statement" not in code and code.endswith("```\n\n</details>")
 
 
 def test_checks_are_attributes_and_other_names_are_refused() -> None:
@@ -51,49 +54,18 @@ def test_two_checks_cannot_share_a_name() -> None:
         theory.statement("here")(inspect.unwrap(theory.theorem_1))
 
 
-@pytest.mark.parametrize("n", range(1, 7))
-@pytest.mark.parametrize(
-    "check",
-    [
-        theory.theorem_1,
-        theory.theorem_1_deletion,
-        theory.aul_decomposition,
-        theory.abc_of_deletion,
-        theory.abc_sum,
-        theory.trapezoid,
-        theory.additive,
-        theory.additive_shapley,
-        theory.shapley_dividends,
-    ],
-)
-def test_identities_for_each_n(check, n: int) -> None:
-    assert check(n)
+SIZES = {
+    range(1, 7): ("theorem_1", "theorem_1_deletion", "aul_decomposition", "abc_of_deletion", "abc_sum", "trapezoid",
+                  "additive", "additive_shapley", "shapley_dividends"),
+    range(1, 6): ("expected_auc", "expected_abc", "expected_abc_sum", "direction_symmetry", "additive_deletion",
+                  "shapley_paths", "mirror", "even_part_has_no_say", "odd_parities_are_shared", "odd_kernel"),
+    (1, 2, 3, 5, 7): ("leaf_shapley", "leaf_mean_curve", "leaf_covariance"),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("n", range(1, 6))
-@pytest.mark.parametrize(
-    "check",
-    [
-        theory.expected_auc,
-        theory.expected_abc,
-        theory.expected_abc_sum,
-        theory.direction_symmetry,
-        theory.additive_deletion,
-        theory.shapley_paths,
-        theory.mirror,
-        theory.even_part_has_no_say,
-        theory.odd_parities_are_shared,
-        theory.odd_kernel,
-    ],
-)
-def test_statements_over_all_orders_for_each_n(check, n: int) -> None:
-    assert check(n)
-
-
-@pytest.mark.parametrize("check", [theory.leaf_shapley, theory.leaf_mean_curve, theory.leaf_covariance])
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 7])
-def test_leaves_over_all_orders_for_each_n(check, n: int) -> None:
-    assert check(n)
+@pytest.mark.parametrize(("name", "n"), [(name, n) for sizes, names in SIZES.items() for name in names for n in sizes])
+def test_statements_for_each_n(name: str, n: int) -> None:
+    assert getattr(theory, name)(n)
 
 
 @pytest.mark.parametrize("order", list(permutations((1, 2, 3, 4))))
@@ -133,9 +105,7 @@ BENT = {
     "ABC′ with the sign of ABC": lambda: theory.abc_of_deletion(
         3, lambda n, u: algebra.floor(n, u) - sp.Rational(n + 1, 2)
     ),
-    "ABC + ABC′ without the 1": lambda: theory.abc_sum(
-        3, lambda n, u: n - algebra.ceiling(u) - algebra.floor(n, u)
-    ),
+    "ABC + ABC′ without the 1": lambda: theory.abc_sum(3, lambda n, u: n - algebra.ceiling(u) - algebra.floor(n, u)),
     "both flipping walks added": lambda: theory.flipping_difference(3, sign=-1),
     "way back in the same order": lambda: theory.direction_symmetry(3, lambda order: order),
     "trapezoid, whole ends left out": lambda: theory.trapezoid(3, 1),
@@ -183,9 +153,7 @@ BENT = {
         "absolute value", lambda w: sp.Piecewise((w, sp.sympify(w) >= 0), (-w, True))
     ),
     "example with a tie": lambda: theory.monotone_example("exponential", [0, sp.log(2), sp.log(2), 0]),
-    "logistic, no interaction at the centre": lambda: theory.logistic_interactions(
-        2, -(sp.log(2) + sp.log(3)) / 2
-    ),
+    "logistic, no interaction at the centre": lambda: theory.logistic_interactions(2, -(sp.log(2) + sp.log(3)) / 2),
     "two classes, taken for three": lambda: theory.naive_bayes_two(2, classes=3),
     "three classes, of which two are the same": lambda: theory.naive_bayes_three(((0, 2, 0), (3, -3, -1), (3, -3, -1))),
     "IG without its factor": lambda: theory.ig_completeness(2, lambda a, b: sp.Integer(1)),
@@ -206,44 +174,34 @@ BENT = {
     ),
     "two-sided occlusion with three at a time": lambda: theory.two_sided_is_shapley(3, most=3),
     "two-sided occlusion off by a third": lambda: theory.two_sided_error(3, half=sp.Rational(1, 3)),
-    "Kernel SHAP with a set more often than its complement": lambda: theory.paired_kernel_shap(
-        4, lambda n, u: sum(u)
-    ),
+    "Kernel SHAP with a set more often than its complement": lambda: theory.paired_kernel_shap(4, lambda n, u: sum(u)),
     "sinh for even sets": lambda: theory.odd_kernel(3, counted=lambda u: len(u) % 2 == 0),
 }
 
 
-@pytest.fixture(scope="module")
-def bent() -> dict[str, theory.Check]:
-    return {name: check() for name, check in BENT.items()}
+bent = cache(lambda name: BENT[name]())
 
 
 @pytest.mark.parametrize("name", BENT)
-def test_a_bent_statement_does_not_hold(bent: dict[str, theory.Check], name: str) -> None:
-    assert bent[name].holds is False
-    assert not bent[name]
+def test_a_bent_statement_does_not_hold(name: str) -> None:
+    check = bent(name)
+    assert check.holds is False and not check
 
 
-def test_every_statement_has_a_bent_version(bent: dict[str, theory.Check]) -> None:
-    assert {check.name for check in bent.values()} == {name.split("(")[0] for name in theory.CHECKS}
+def test_every_statement_has_a_bent_version() -> None:
+    assert {name.split("(")[0] for name in theory.CHECKS} == {bent(name).name for name in BENT}
 
 
 @pytest.mark.parametrize("number", theory.ERRATA)
-def test_printed_version_is_false_and_corrected_one_true(
-    errata: dict[int, theory.Erratum], number: int
-) -> None:
+def test_printed_version_is_false_and_corrected_one_true(errata: dict[int, theory.Erratum], number: int) -> None:
     slip = errata[number]
-    assert slip.number == number
+    assert slip and slip.number == number
     assert not slip.printed, str(slip.printed)
     assert slip.corrected, str(slip.corrected)
-    assert slip
     assert slip.printed.statement != slip.corrected.statement
-
-
-def test_which_errata_are_a_matter_of_reading(errata: dict[int, theory.Erratum]) -> None:
-    verdicts = {number: slip.verdict for number, slip in errata.items()}
-    assert {number for number, verdict in verdicts.items() if verdict == "a matter of reading"} == {16, 25}
-    assert set(verdicts.values()) == {"a matter of reading", "confirmed"}
+    assert slip.verdict == ("a matter of reading" if number in (16, 25) else "confirmed")
+    page, code = slip._repr_markdown_().split("<details")
+    assert page.count("$") % 2 == 0 and f"\ndef erratum_{number}()" in code
 
 
 def test_remarks_of_the_errata(errata: dict[int, theory.Erratum]) -> None:
@@ -364,24 +322,5 @@ def test_a_long_sum_can_break_between_its_summands() -> None:
     assert "- short: $alpha_{1,2,3} - beta_{1,2,3}$" in page
 
 
-@pytest.mark.parametrize("name", theory.CHECKS)
-def test_a_check_unfolds_to_its_own_code(checks: dict[str, theory.Check], name: str) -> None:
-    text, code = checks[name]._repr_markdown_().split('<details class="check-code">')
-    assert text.strip() == checks[name].markdown()
-    assert "```python\n# insdel_paper.theory." in code and f"\ndef {checks[name].name}(" in code
-    assert "@statement" not in code and code.endswith("```\n\n</details>")
-
-
-@pytest.mark.parametrize("number", theory.ERRATA)
-def test_an_erratum_unfolds_once_to_its_own_code(errata: dict[int, theory.Erratum], number: int) -> None:
-    page = errata[number]._repr_markdown_()
-    assert page.count("<details") == 1 and f"\ndef erratum_{number}()" in page
-
-
 def test_a_check_written_on_a_page_has_no_code_to_unfold() -> None:
     assert "<details" not in theory.Check("here", "this chapter", "1 = 1", True)._repr_markdown_()
-
-
-def test_dollar_signs_pair_up(checks: dict[str, theory.Check], errata: dict[int, theory.Erratum]) -> None:
-    for shown in [*checks.values(), *errata.values()]:
-        assert shown._repr_markdown_().split("<details")[0].count("$") % 2 == 0
