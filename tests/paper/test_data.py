@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from insdel.errors import UserError
 from insdel_paper import data as datasets
-from insdel_paper.data import DataError, FetchError, bangalore, cern, files, simulate_bangalore, simulate_cern
+from insdel_paper.data import DataError, FetchError, bangalore, cern, files, physics, simulate_bangalore, simulate_cern
 
 real_data = pytest.mark.real_data
 needs_files = pytest.mark.skipif(not os.environ.get("INSDEL_DATA"), reason="INSDEL_DATA is unset: no real files")
@@ -74,27 +74,21 @@ def replaced(lines, row, column, text):
     return [*lines[:row], ",".join(quoted), *lines[row + 1 :]]
 
 
-def test_counts_and_names_of_a_bangalore_file(tmp_path):
-    data = datasets.load("bangalore", path=written(tmp_path, house_lines()))
-    assert data.source == "real"
-    assert data.names == tuple(data.features) == bangalore.NAMES and len(data.names) == 38
-    assert set(data.names) - set(data.binary) == {"Area", "No. of Bedrooms"}
-    assert data.features.shape == (29, 38)
-    assert data.provenance["rows_dropped"] == {"an amenity is 9 (missing)": 1, "duplicate of an earlier row": 0}
-    assert data.provenance["duplicates"] == 1
-    assert data.provenance["note"].startswith("not the published file")
-
-
-def test_price_is_in_ten_million_rupees(tmp_path):
+def test_counts_names_and_units_of_a_bangalore_file(tmp_path):
     path = written(tmp_path, house_lines())
-    price = pd.read_csv(path)["Price"].drop(2).to_numpy()
-    np.testing.assert_allclose(datasets.load("bangalore", path=path).target * 1e7, price, rtol=1e-12)
+    data = datasets.load("bangalore", path=path)
+    assert data.source == "real" and data.features.shape == (29, 38)
+    assert data.names == tuple(data.features) == bangalore.NAMES
+    assert set(data.names) - set(data.binary) == {"Area", "No. of Bedrooms"}
+    assert data.provenance["rows_dropped"] == {"an amenity is 9 (missing)": 1, "duplicate of an earlier row": 0}
+    assert data.provenance["duplicates"] == 1 and data.provenance["note"].startswith("not the published file")
+    np.testing.assert_allclose(data.target * 1e7, pd.read_csv(path)["Price"].drop(2), rtol=1e-12)
 
 
-@pytest.mark.parametrize(("name", "left"), [("bangalore", 28), ("cern", 28)])
-def test_duplicates_are_dropped_on_request(tmp_path, name, left):
+@pytest.mark.parametrize("name", LINES)
+def test_duplicates_are_dropped_on_request(tmp_path, name):
     data = datasets.load(name, path=written(tmp_path, LINES[name]()), drop_duplicates=True)
-    assert len(data.features) == len(data.target) == left
+    assert len(data.features) == len(data.target) == 28
     assert data.provenance["rows_dropped"]["duplicate of an earlier row"] == 1
 
 
@@ -109,16 +103,12 @@ def test_a_cern_file_with_other_columns_and_names(tmp_path):
 
 
 def test_muons_are_physical_too(tmp_path):
-    from insdel_paper.data.physics import MUON_MASS, invariant_mass
-
     rows = simulate_cern.simulate(200, seed=3)
     for i in (1, 2):
-        momentum = rows[f"pt{i}"] * np.cosh(rows[f"eta{i}"])
-        rows[f"E{i}"] = np.sqrt(momentum**2 + MUON_MASS**2)
-    rows["M"] = invariant_mass(rows, MUON_MASS)
-    path = tmp_path / "muons.csv"
-    rows.to_csv(path, index=False)
-    assert len(datasets.load("cern", path=path).features) == 200
+        rows[f"E{i}"] = np.hypot(rows[f"pt{i}"] * np.cosh(rows[f"eta{i}"]), physics.MUON_MASS)
+    rows["M"] = physics.invariant_mass(rows, physics.MUON_MASS)
+    rows.to_csv(tmp_path / "muons.csv", index=False)
+    assert len(datasets.load("cern", path=tmp_path / "muons.csv").features) == 200
 
 
 BAD_CELLS = [
@@ -150,21 +140,17 @@ def test_a_bad_cell_is_named_with_row_and_column(tmp_path, name, column, text, w
     assert f"row 12, column '{column}'" in str(caught.value)
 
 
-def test_everything_wrong_is_in_one_error(tmp_path):
+def test_everything_wrong_is_in_one_error_and_a_long_list_is_cut_in_its_message(tmp_path):
     lines = replaced(replaced(house_lines(), 3, "ATM", "x"), 8, "TV", "5")
     lines[15] += ",1"
     with pytest.raises(DataError) as caught:
         datasets.load("bangalore", path=written(tmp_path, lines))
     assert [(p.row, p.column) for p in caught.value.problems] == [(3, "ATM"), (8, "TV"), (15, None)]
-
-
-def test_a_long_list_is_cut_in_the_message_not_in_the_exception(tmp_path):
-    lines = house_lines()
     for row in range(1, 30):
-        lines = replaced(lines, row, "ATM", "x")
-    with pytest.raises(DataError, match="and 9 more") as caught:
+        lines = replaced(lines, row, "ATM", "x") if row != 15 else lines
+    with pytest.raises(DataError, match="and 10 more") as caught:
         datasets.load("bangalore", path=written(tmp_path, lines))
-    assert len(caught.value.problems) == 29
+    assert len(caught.value.problems) == 30
 
 
 def _conflict(lines):
@@ -202,20 +188,17 @@ def test_missing_and_doubled_columns(tmp_path, name, column):
         datasets.load(name, path=doubled)
 
 
+@pytest.mark.parametrize(("name", "row", "message"), [("bangalore", 3, "no complete row"), ("cern", 4, "no value in any row")])
+def test_no_complete_row_is_an_error(tmp_path, name, row, message):
+    lines = LINES[name]()
+    with pytest.raises(DataError, match=message):
+        datasets.load(name, path=written(tmp_path, [lines[0], lines[row]]))
+
+
 def test_a_file_in_another_encoding_is_refused(tmp_path):
-    path = tmp_path / "latin.csv"
-    path.write_bytes("\n".join(house_lines()).replace("Street", "Straße").encode("latin-1"))
+    (tmp_path / "latin.csv").write_bytes("\n".join(house_lines()).replace("Street", "Straße").encode("latin-1"))
     with pytest.raises(DataError, match="not UTF-8"):
-        datasets.load("bangalore", path=path)
-
-
-def test_no_complete_row_is_an_error(tmp_path):
-    lines = house_lines()
-    with pytest.raises(DataError, match="no complete row"):
-        datasets.load("bangalore", path=written(tmp_path, [lines[0], lines[3]]))
-    lines = event_lines()
-    with pytest.raises(DataError, match="no value in any row"):
-        datasets.load("cern", path=written(tmp_path, [lines[0], lines[4]]))
+        datasets.load("bangalore", path=tmp_path / "latin.csv")
 
 
 @settings(max_examples=40, deadline=None)
@@ -229,41 +212,41 @@ def test_any_bytes_give_an_error_that_explains(tmp_path_factory, content):
 
 
 def test_auto_goes_from_folder_to_cache_to_simulator(alone, monkeypatch, tmp_path, capsys):
+    def rows_read() -> int:
+        return datasets.load("cern").provenance["rows_read"]
+
     assert datasets.load("cern", n=10).source == "simulated"
     assert "SIMULATED cern" in capsys.readouterr().err
-    (tmp_path / "cache").mkdir(exist_ok=True)
+    for folder in ("cache", "data"):
+        (tmp_path / folder).mkdir(exist_ok=True)
     written(tmp_path / "cache", event_lines(20), "dielectron.csv")
-    assert datasets.load("cern").provenance["rows_read"] == 20
-    (tmp_path / "data").mkdir()
+    assert rows_read() == 20
     monkeypatch.setenv("INSDEL_DATA", str(tmp_path / "data"))
-    written(tmp_path / "data", event_lines(25), "dielectron_first1000.csv")
-    written(tmp_path / "data", event_lines(22), "dielectron_sample_19979.csv")
-    assert datasets.load("cern").provenance["rows_read"] == 20, "the full file comes before an excerpt"
+    first, sample = (written(tmp_path / "data", event_lines(n), name) for n, name in ((25, cern.FIRST), (22, cern.SAMPLE)))
+    assert rows_read() == 20, "the full file comes before an excerpt"
     (tmp_path / "cache" / "dielectron.csv").unlink()
-    assert datasets.load("cern").provenance["file"] == "dielectron_sample_19979.csv", "then the sample"
-    (tmp_path / "data" / "dielectron_sample_19979.csv").unlink()
-    assert datasets.load("cern").provenance["file"] == "dielectron_first1000.csv", "then the first rows"
+    assert rows_read() == 22, "then the sample"
+    sample.unlink()
+    assert rows_read() == 25 and datasets.load("cern").provenance["file"] == first.name, "then the first rows"
     written(tmp_path / "data", event_lines(15), "dielectron.csv")
-    assert datasets.load("cern").provenance["rows_read"] == 15
+    assert rows_read() == 15
     assert datasets.load("cern", path=written(tmp_path, event_lines(12))).provenance["rows_read"] == 12
 
 
 def test_a_failed_download_is_tried_and_announced_once(alone, capsys):
+    assert datasets.load("bangalore", source="simulated", n=7).features.shape == (7, 38)
+    assert not alone and not capsys.readouterr().err, "an explicit simulation reads and announces nothing"
     for _ in range(3):
         assert datasets.load("cern", n=5).source == "simulated"
-    assert len(alone) == 1
-    assert capsys.readouterr().err.count("SIMULATED") == 1
+    assert len(alone) == 1 and capsys.readouterr().err.count("SIMULATED") == 1
 
 
 @pytest.mark.parametrize("name", LINES)
 def test_real_never_simulates_and_says_how_to_get_the_file(alone, name):
     with pytest.raises(FetchError, match=r"insdel data fetch .*INSDEL_DATA"):
         datasets.load(name, source="real")
-
-
-def test_an_explicit_simulation_reads_and_announces_nothing(alone, capsys):
-    assert datasets.load("bangalore", source="simulated", n=7).features.shape == (7, 38)
-    assert not alone and not capsys.readouterr().err
+    found = {row["name"]: row for row in datasets.available()}[name]
+    assert found["source"] == "simulated" and found["found"] is None
 
 
 def test_a_named_path_is_never_replaced(tmp_path):
@@ -273,10 +256,19 @@ def test_a_named_path_is_never_replaced(tmp_path):
     assert datasets.load("cern", path=tmp_path).provenance["file"] == "dielectron.csv"
 
 
-@pytest.mark.parametrize("arguments", [("paris",), ("cern", "fake"), ("cern", "simulated", "x.csv")])
-def test_wrong_requests(arguments):
-    with pytest.raises(ValueError, match="found"):
-        datasets.load(*arguments)
+WRONG = [
+    (("paris",), {}, "found"), (("cern", "fake"), {}, "found"), (("cern", "simulated", "x.csv"), {}, "found"),
+    *((("bangalore", "simulated"), options, said) for options, said in (
+        ({"n": 2.5}, "n must be a whole number"), ({"n": "5"}, "n must be a whole"), ({"n": 0}, "at least 1"),
+        ({"n": 5, "seed": -1}, "seed must be"))),
+    (("cern", "simulated"), {"n": 0}, "at least 1"), (("cern", "simulated"), {"n": 5, "seed": -1}, "seed must be"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "options", "said"), WRONG)
+def test_wrong_requests(arguments, options, said):
+    with pytest.raises(UserError, match=said):
+        datasets.load(*arguments, **options)
 
 
 def test_a_wrong_insdel_data_is_an_error(alone, monkeypatch, tmp_path):
@@ -295,7 +287,7 @@ def served(monkeypatch, lines):
     monkeypatch.setattr(files, "_download", download)
 
 
-def test_a_download_of_the_wrong_size_is_not_kept(alone, monkeypatch, tmp_path):
+def test_a_download_of_another_size_is_not_kept_and_a_good_one_is(alone, monkeypatch, tmp_path):
     served(monkeypatch, event_lines())
     with pytest.raises(FetchError, match="not the published file: .* bytes"):
         datasets.fetch("cern")
@@ -303,11 +295,6 @@ def test_a_download_of_the_wrong_size_is_not_kept(alone, monkeypatch, tmp_path):
     with pytest.raises(FetchError, match="30 rows, 1 without M, instead of 100,000 and 85"):
         datasets.fetch("cern")
     assert not list((tmp_path / "cache").iterdir())
-
-
-def test_a_good_download_is_kept_and_used(alone, monkeypatch, tmp_path):
-    served(monkeypatch, event_lines())
-    monkeypatch.setattr(files, "CERN_LEAST_BYTES", 100)
     monkeypatch.setattr(cern, "FULL_ROWS", 30)
     monkeypatch.setattr(cern, "FULL_WITHOUT_M", 1)
     data = datasets.load("cern")
@@ -317,10 +304,7 @@ def test_a_good_download_is_kept_and_used(alone, monkeypatch, tmp_path):
 
 
 def test_a_kaggle_file_with_another_hash_is_not_kept(alone, monkeypatch, tmp_path):
-    def from_kaggle(part, timeout):
-        part.write_text("\n".join(house_lines()))
-
-    monkeypatch.setattr(files, "_from_kaggle", from_kaggle)
+    monkeypatch.setattr(files, "_from_kaggle", lambda part, timeout: part.write_text("\n".join(house_lines())))
     with pytest.raises(FetchError, match="sha256 .* instead of 5da9b9ef"):
         datasets.fetch("bangalore")
     assert not list((tmp_path / "cache").iterdir())
@@ -362,29 +346,17 @@ def test_the_network_is_given_up_after_the_time_limit():
             files._reach(url, 0.3)
 
 
-def test_available_without_files(alone):
-    table = {row["name"]: row for row in datasets.available()}
-    assert set(table) == {"bangalore", "cern"}
-    assert all(row["source"] == "simulated" and row["found"] is None for row in table.values())
-
-
-def test_split_sizes_and_standardisation():
-    data = datasets.load("bangalore", "simulated")
+@pytest.mark.parametrize(("name", "sizes", "scaled"), [("bangalore", (1560, 391), 2), ("cern", (400, 100), 16)])
+def test_split_sizes_and_standardisation(name, sizes, scaled):
+    data = datasets.load(name, "simulated", n=sum(sizes))
     halves = datasets.split(data, seed=3)
-    assert (len(halves.x_train), len(halves.x_test)) == (1560, 391)
-    assert sorted([*halves.train, *halves.test]) == list(range(1951))
+    assert (len(halves.x_train), len(halves.x_test)) == sizes and halves.x_train.shape[1] == len(data.names)
+    assert sorted([*halves.train, *halves.test]) == list(range(sum(sizes)))
     assert halves.x_train.dtype == halves.y_test.dtype == np.float32
-    np.testing.assert_allclose(halves.x_train[:, :2].mean(axis=0), 0, atol=1e-5)
-    np.testing.assert_allclose(halves.x_train[:, :2].std(axis=0), 1, atol=1e-5)
-    np.testing.assert_array_equal(halves.x_test[:, 2:], data.features.to_numpy()[halves.test, 2:])
+    np.testing.assert_allclose(halves.x_train[:, :scaled].mean(axis=0), 0, atol=1e-5)
+    np.testing.assert_allclose(halves.x_train[:, :scaled].std(axis=0), 1, atol=1e-5)
+    np.testing.assert_array_equal(halves.x_test[:, scaled:], data.features.to_numpy()[halves.test, scaled:])
     np.testing.assert_array_equal(halves.transform(data.features.iloc[halves.test]), halves.x_test)
-
-
-def test_split_of_cern_standardises_all_columns():
-    data = datasets.load("cern", "simulated", n=500)
-    halves = datasets.split(data)
-    assert halves.x_train.shape == (400, 16) and halves.x_test.shape == (100, 16)
-    np.testing.assert_allclose(halves.x_train.mean(axis=0), 0, atol=1e-5)
     np.testing.assert_array_equal(halves.y_test, data.target.to_numpy(np.float32)[halves.test])
 
 
@@ -410,34 +382,14 @@ def test_real_bangalore():
 
 @real_data
 @needs_files
-def test_real_cern():
-    folder = Path(os.environ["INSDEL_DATA"])
-    data = datasets.load("cern", source="real", path=folder / "dielectron_first1000.csv")
-    assert data.features.shape == (1000, 16)
-    assert "run 147115" in data.provenance["note"]
+def test_the_real_sample_comes_before_the_first_rows_and_both_say_what_they_are():
+    data = datasets.load("cern", source="real", path=Path(os.environ["INSDEL_DATA"]) / cern.FIRST)
+    assert data.features.shape == (1000, 16) and "run 147115" in data.provenance["note"]
     assert data.target.mean() == pytest.approx(27.2, abs=0.05)
-
-
-@real_data
-@needs_files
-def test_the_real_sample_comes_before_the_first_rows_and_says_what_it_is():
     data = datasets.load("cern", source="real")
     assert data.features.shape == (19979, 16) and data.target.mean() == pytest.approx(30.02, abs=0.01)
-    assert data.provenance["file"] == "dielectron_sample_19979.csv" and data.provenance["duplicates"] == 0
+    assert data.provenance["file"] == cern.SAMPLE and data.provenance["duplicates"] == 0
     assert data.provenance["note"].startswith("a random 20 % of the full file: 19,979 of")
-
-
-@real_data
-@needs_files
-def test_available_with_files():
-    table = {row["name"]: row for row in datasets.available()}
-    assert table["cern"]["sha_ok"] is True and table["cern"]["found"].endswith("dielectron_sample_19979.csv")
-    assert table["bangalore"]["sha_ok"] is True and table["bangalore"]["source"] == "real"
-
-
-@pytest.mark.parametrize("name", ["bangalore", "cern"])
-@pytest.mark.parametrize(("options", "said"), [({"n": 2.5}, "n must be a whole number"), ({"n": "5"}, "n must be a whole"),
-                                               ({"n": 0}, "at least 1"), ({"n": 5, "seed": -1}, "seed must be")])  # fmt: skip
-def test_simulations_need_whole_numbers(name, options, said):
-    with pytest.raises(UserError, match=said):
-        datasets.load(name, "simulated", **options)
+    found = {row["name"]: row for row in datasets.available()}
+    assert found["cern"]["sha_ok"] is found["bangalore"]["sha_ok"] is True and found["cern"]["found"].endswith(cern.SAMPLE)
+    assert found["bangalore"]["source"] == "real"
