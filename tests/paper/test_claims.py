@@ -66,26 +66,18 @@ def test_every_number_behind_a_verdict_is_the_stated_one(findings: dict[str, Fin
         assert figures == pytest.approx(known[name], rel=1e-4, abs=1e-9), name
 
 
-def test_there_are_many_claims_with_an_id_and_a_place_each() -> None:
-    assert len(CLAIMS) >= 35 and len(BY_ID) == len(CLAIMS) and all_claims() == CLAIMS
-    assert all(claim.where and claim.statement for claim in CLAIMS)
-    assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in BY_ID)
-
-
 def test_every_finding_has_a_reason_and_evidence(findings: dict[str, Finding]) -> None:
+    assert len(CLAIMS) >= 35 and len(BY_ID) == len(CLAIMS) and all_claims() == CLAIMS
     for name, found in findings.items():
+        assert re.fullmatch(r"[a-z0-9-]+", name) and BY_ID[name].where and BY_ID[name].statement
         assert found.verdict in VERDICTS and found.because.strip(), name
         assert found.evidence or found.verdict == CANNOT, name
+        named = [e for e in found.evidence if not e.startswith(("symbolic: ", "counted: ", "insdel.", "insdel_paper."))]
+        assert all(results.exists(record) for record in named) or found.verdict == CANNOT, name
         judged = [figure.verdict for figure in found.figures if figure.verdict]
         assert found.verdict != HOLDS or set(judged) <= {HOLDS}, name
         assert found.verdict != NOT or judged.count(HOLDS) < len(judged) / 2 or not judged, name
         assert found.verdict != UNDECIDED or NOT not in judged, name
-
-
-def test_evidence_exists(findings: dict[str, Finding]) -> None:
-    for name, found in findings.items():
-        named = [e for e in found.evidence if not e.startswith(("symbolic: ", "counted: ", "insdel.", "insdel_paper."))]
-        assert all(results.exists(record) for record in named) or found.verdict == CANNOT, name
 
 
 @pytest.mark.parametrize(("text", "verdicts"), HEADLINES)
@@ -131,16 +123,30 @@ def test_state_writes_what_stated_reads(tmp_path: Path) -> None:
     assert json.loads((tmp_path / NUMBERS).read_text()) == {"a": {"b": 0.333333, "c": None}}
 
 
-def fake(name: str, folder: Path, columns: dict, ends: list[tuple[int, int]]) -> None:
-    """A record of a comparison with given ABC / n per (method, mode)."""
+def areas_of(columns: dict) -> pd.DataFrame:
+    """Table of areas with given ABC / n per (method, mode)."""
     rows = [
         {"pair": pair, "method": method, "mode": mode, "auc": 0.0, "abc": 16 * value, "abc_per_feature": value}
         for (method, mode), values in columns.items()
         for pair, value in enumerate(values)
     ]
-    facts = {"pair": range(len(ends)), "row": [a for a, _ in ends], "reference_row": [b for _, b in ends]}
-    pairs = pd.DataFrame({**facts, "differing": 16, "f_x": 1.0, "f_reference": 2.0})
-    results.save(name, {"areas": pd.DataFrame(rows), "pairs": pairs}, {}, into=folder)
+    return pd.DataFrame(rows)
+
+
+def fake(name: str, folder: Path, columns: dict, ends: list[tuple[int, int]]) -> None:
+    """A record of a comparison with given ABC / n per (method, mode)."""
+    pairs = pd.DataFrame(ends, columns=["row", "reference_row"]).rename_axis("pair").reset_index()
+    pairs = pairs.assign(differing=16, f_x=1.0, f_reference=2.0)
+    results.save(name, {"areas": areas_of(columns), "pairs": pairs}, {}, into=folder)
+
+
+LEVELS = dict(zip(paper.SIX, (10, 9.8, 9.7, 0.2, 2, 9, 0), strict=True)) | {"expected": 0.0}
+
+
+def scores(levels: dict[str, float]) -> dict:
+    """ABC / n of fifty pairs per (method, mode), about given means."""
+    rng = np.random.default_rng(2)
+    return {(method, mode): level + rng.normal(0, 0.1, 50) for method, level in levels.items() for mode in (I, D)}
 
 
 @pytest.fixture
@@ -176,15 +182,11 @@ def test_both_directions_of_a_pair_are_one_observation(folder: Path) -> None:
 
 
 def test_a_planted_order_of_methods_is_found_and_its_opposite_refused(folder: Path) -> None:
-    rng = np.random.default_rng(2)
-    level = dict(zip(paper.SIX, (10, 9.8, 9.7, 0.2, 2, 9, 0), strict=True))
-    columns = {(m, mode): v + rng.normal(0, 0.1, 50) for m, v in level.items() for mode in (I, D)}
-    fake("cern_counterfactual", folder, columns, [(k, k + 100) for k in range(50)])
-    verdicts = {name: BY_ID[name].finding().verdict for name in
-                ("events-ks-first", "events-close-behind", "events-gradients-poor", "events-lime-nearly")}  # fmt: skip
-    assert set(verdicts.values()) == {HOLDS}
-    columns |= {(KS, mode): -columns[KS, mode] for mode in (I, D)}
-    fake("cern_counterfactual", folder, columns, [(k, k + 100) for k in range(50)])
+    names = ("events-ks-first", "events-close-behind", "events-gradients-poor", "events-lime-nearly")
+    ends = [(k, k + 100) for k in range(50)]
+    fake("cern_counterfactual", folder, scores(LEVELS), ends)
+    assert {BY_ID[name].finding().verdict for name in names} == {HOLDS}
+    fake("cern_counterfactual", folder, scores({**LEVELS, KS: -10}), ends)
     assert BY_ID["events-ks-first"].finding().verdict == NOT
 
 
@@ -267,9 +269,8 @@ def test_statements_about_many_tables_follow_the_numbers(folder: Path, cells: pd
 
 
 def test_the_command_exits_with_1_when_records_and_statements_disagree(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-
     few = [BY_ID[name] for name in ("houses-complete", "events-phi")]
     page.chapters()  # kept, as those of all claims
     monkeypatch.setattr(page, "CLAIMS", few)
@@ -302,22 +303,12 @@ def test_another_records_folder_gives_other_verdicts(tmp_path: Path, monkeypatch
     assert BY_ID["houses-ks-first"].finding().verdict == PART
 
 
-def planted(levels: dict[str, float], seed: int = 2) -> outcome.Outcome:
+def planted(levels: dict[str, float]) -> outcome.Outcome:
     """A run of now in which the methods have given mean scores."""
-    rng, count = np.random.default_rng(seed), 50
-    rows = [
-        {"pair": pair, "method": method, "mode": mode, "abc": 16 * value, "abc_per_feature": value}
-        for method, level in levels.items()
-        for mode in (I, D)
-        for pair, value in enumerate(level + rng.normal(0, 0.1, count))
-    ]
-    pairs = pd.DataFrame({"pair": range(count), "row": range(count), "reference_row": range(count, 2 * count),
-                          "differing": 16, "f_x": 1.0 + rng.random(count), "f_reference": 2.0})  # fmt: skip
+    pairs = pd.DataFrame({"pair": range(50), "row": range(50), "reference_row": range(50, 100), "differing": 16,
+                          "f_x": 1.0 + np.random.default_rng(2).random(50), "f_reference": 2.0})  # fmt: skip
     walks = pd.DataFrame({"what": "asymmetric", "method": KS, "mode": I, "step": range(3), "value": [1.0, 9.0, 2.0]})
-    return outcome.Outcome(pd.DataFrame(rows), pairs, walks, None, "planted")
-
-
-LEVELS = dict(zip(paper.SIX, (10, 9.8, 9.7, 0.2, 2, 9, 0), strict=True)) | {"expected": 0.0}
+    return outcome.Outcome(areas_of(scores(levels)), pairs, walks, None, "planted")
 
 
 def test_a_run_of_now_gets_verdicts_of_its_own() -> None:
