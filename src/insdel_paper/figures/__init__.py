@@ -17,8 +17,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "data": ["data_distributions", "predicted_vs_true"],
         "drawing": ["MARKERS", "ZERO", "draw_groups", "draw_picture", "draw_pixel_curves", "draw_row", "legend_outside",
                     "percent"],
-        "experiments": ["experiment_aggregate", "experiment_scatter", "experiment_walks"],
-        "roar": ["roar_bends", "roar_curves", "roar_forms", "roar_leaks"],
+        "experiments": ["experiment_aggregate", "experiment_walks"],
+        "roar": ["RANKING_LOOKS", "draw_losses", "roar_curves"],
         "theory": ["binary_cube", "chance_histogram", "orders_histogram", "split_ledger", "walk", "walk_modes"],
     },
 )  # fmt: skip

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
 
 from insdel.curves import MODES
 from insdel.plots import METHOD_LOOKS, PALETTE, panels_grid, straight_line
@@ -65,25 +63,4 @@ def experiment_walks(curves: pd.DataFrame, what: Sequence[str], ylabel: str) -> 
             panel.set(title=f"pair {part['pair'].iloc[0]}, {mode}", xlabel="features changed so far")
         row[0].set_ylabel(ylabel)
     legend_outside(figure, axes[0, 0])
-    return figure
-
-
-def experiment_scatter(table: pd.DataFrame, rises: ArrayLike, unit: str) -> Figure:
-    """Deletion over insertion ABC / n: Kernel SHAP and IG, a row per sign of f(x′) − f(x)  [figures 10–13].
-
-    rises : (pairs,), whether f(x′) > f(x)
-    """
-    up = np.asarray(rises, dtype=bool)
-    figure, axes = panels_grid(2, 2, 7.6, 6.2, sharex=True, sharey=True)
-    signs = ((up, "pink", "o", "f(x′) > f(x)"), (~up, "green", "^", "f(x′) < f(x)"))
-    insertion, deletion = (_areas(table, mode) for mode in MODES)
-    for method, column in zip(WALKERS, axes.T, strict=True):
-        across, height = insertion[method], deletion[method]
-        ends = [min(across.min(), height.min()), max(across.max(), height.max())]
-        for panel, (choice, color, marker, text) in zip(column, signs, strict=True):
-            panel.plot(across[choice], height[choice], marker, color=PALETTE[color], ms=4, alpha=0.5, rasterized=True)
-            panel.plot(ends, ends, color=PALETTE["grey"], linewidth=1)
-            panel.set_title(f"{METHOD_LOOKS[method][0]}, {text}", fontsize="medium")
-    figure.supxlabel(f"insertion ABC / n{unit}")
-    figure.supylabel(f"deletion ABC / n{unit}")
     return figure
