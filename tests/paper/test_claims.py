@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
 
 import insdel_paper as paper
 from insdel.stats import naive_error
@@ -89,12 +87,6 @@ def test_sentences_lead_to_claims() -> None:
     assert {claim for sentence in SENTENCES for claim in sentence.claims} <= set(BY_ID)
     for where in ("abstract", "conclusion"):
         assert sum(bool(sentence.claims) for sentence in SENTENCES if sentence.where == where) >= 8
-
-
-def test_no_statement_about_theory_is_refuted(findings: dict[str, Finding]) -> None:
-    exact = [found for found in findings.values() if found.evidence and found.evidence[0].startswith(("symbolic", "counted"))]
-    assert len(exact) > 50 and {found.verdict for found in exact} == {HOLDS, PART}
-    assert all("erratum" in found.because for found in exact if found.verdict == PART)
 
 
 def test_a_wrong_check_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,17 +282,6 @@ def test_the_command_exits_with_1_when_records_and_statements_disagree(
 def test_misuse_of_the_command_is_explained(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claims", *arguments]) == 2
     assert "must be one of" in capsys.readouterr().err
-
-
-def test_another_records_folder_gives_other_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for path in (ROOT / "results").glob("bangalore*"):
-        shutil.copytree(path, tmp_path / path.name)
-    tables = {name: pd.read_parquet(tmp_path / "bangalore" / f"{name}.parquet") for name in results.tables("bangalore")}
-    tables["areas"] = tables["areas"].assign(method=tables["areas"]["method"].replace({KS: IG, IG: KS}))
-    results.save("bangalore", tables, results.about("bangalore"), into=tmp_path)
-    monkeypatch.setenv("INSDEL_RESULTS", str(tmp_path))
-    assert BY_ID["houses-ks-ig"].finding().verdict == HOLDS
-    assert BY_ID["houses-ks-first"].finding().verdict == PART
 
 
 def planted(levels: dict[str, float]) -> outcome.Outcome:
