@@ -7,7 +7,6 @@ nbgrader releases from it to students is what is written here as the student's n
 from __future__ import annotations
 
 import base64
-import os
 import textwrap
 from collections.abc import Callable
 from functools import cache
@@ -139,15 +138,13 @@ def _cell(
 
 def execute(solved: Any) -> Any:
     """Run a teacher's notebook, so that it shows its checks pass; a check that fails is an error."""
-    from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
 
-    quiet = os.environ | {"TQDM_DISABLE": "1", "PYTHONWARNINGS": "ignore:IProgress not found"}
-    options = {"timeout": 600, "kernel_name": "python3", "record_timing": False, "shutdown_kernel": "immediate"}
-    client = NotebookClient(solved, extra_arguments=["--log-level=50"], **options)
+    from insdel_book.run import run_notebook  # loads more than the exercises need
+
     try:
         with stopped_kernels(1) as pool:  # in the main thread nbclient would take Ctrl-C for itself
-            pool.submit(client.execute, env=quiet).result()
+            pool.submit(run_notebook, solved, Path.cwd()).result()
     except CellExecutionError as error:
         raise RunError(f"a solution of the course fails: {error.ename}: {error.evalue}") from None
     solved.metadata["language_info"] = {"name": "python"}

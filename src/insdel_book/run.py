@@ -1,4 +1,4 @@
-"""Run one chapter: papermill with checked parameters, then take the machine out of what it left."""
+"""Run one chapter in a kernel of its own, then take the machine out of what it left."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import papermill
-from nbclient.exceptions import DeadKernelError
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, DeadKernelError
 from nbformat.v4 import new_code_cell
-from papermill.clientwrap import PapermillNotebookClient
-from papermill.engines import NBClientEngine, papermill_engines
 
 from insdel.errors import RunError, UserError
 from insdel_book.cache import SRC, code_hash
@@ -37,43 +35,6 @@ packages = {"insdel", "insdel_paper", "insdel_book", "course"}
 record(modules=sorted(name for name in sys.modules if name.split(".")[0] in packages))"""
 
 
-ENGINE = "insdel"  # its name among papermill's engines
-
-
-class ChapterEngine(NBClientEngine):
-    """Papermill's usual engine; each kernel gets an environment: this package, so many threads, nobody's settings."""
-
-    @classmethod
-    def execute_managed_notebook(
-        cls, nb_man: Any, kernel_name: str, *, folder: str, threads: int, on_cell_start: Callable[[Any, int], None],
-        **papermills: Any,
-    ) -> Any:  # fmt: skip
-        """Run the cells; papermills : options that papermill gives to every engine, for logs and time limits."""
-        client = PapermillNotebookClient(
-            nb_man, kernel_name=kernel_name, on_cell_start=on_cell_start, resources={"metadata": {"path": folder}},
-            extra_arguments=["--log-level=50"],  # the kernel's own remarks are none of the chapter's
-            shutdown_kernel="immediate",  # nothing is left to do at its exit, which takes seconds with torch
-        )  # fmt: skip
-        libraries = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-        environment = dict(os.environ) | dict.fromkeys(libraries, str(threads)) | {
-            "PYTHONPATH": os.pathsep.join(filter(None, [str(SRC), os.environ.get("PYTHONPATH", "")])),
-            "PYTHONHASHSEED": "0",
-            "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-            "OMP_WAIT_POLICY": "PASSIVE",  # kernels share the cores: a thread that waits must not spin
-            "TQDM_DISABLE": "1",  # a progress bar has no place on a page
-            "PYTHONWARNINGS": "ignore:IProgress not found",  # nor has the remark that there is no widget for it
-        }  # fmt: skip
-        try:
-            with tempfile.TemporaryDirectory() as empty:  # no one's start-up files
-                return client.execute(env=environment | {"IPYTHONDIR": empty})
-        finally:
-            atexit.unregister(client._cleanup_kernel)  # nbclient leaves it where a kernel ends before it has started
-
-
-papermill_engines.register(ENGINE, ChapterEngine)
-
-
 class ChapterError(RunError):
     """A chapter did not run to its end; the message names the chapter, the cell and the error."""
 
@@ -88,11 +49,11 @@ def execute(
 
     Raises UserError if a cell refuses what the reader chose, ChapterError if one fails otherwise or ends the kernel.
     """
-    source, started, clock = chapter.read(), time.time(), time.perf_counter()
+    notebook, started, clock = chapter.read(), time.time(), time.perf_counter()
     root, parameters = chapter.source.parents[1], chapter.parameters()
-    set_values(source, parameters, values)
-    source.cells.append(new_code_cell(MODULES))
-    notebook, begun = _run_cells(chapter, source, on_cell_start, threads)
+    set_values(notebook, parameters, values)
+    notebook.cells.append(new_code_cell(MODULES))
+    begun = _run_cells(chapter, notebook, on_cell_start, threads)
     recorded = take_records(notebook)
     modules = [*recorded.pop("modules"), __name__]
     del notebook.cells[-1]
@@ -108,12 +69,38 @@ def execute(
     return notebook
 
 
+def run_notebook(
+    notebook: Any, folder: Path, threads: int = 1, on_cell_start: Callable[[Any, int], None] | None = None
+) -> None:
+    """Run the cells in a kernel with an environment of its own: this package, so many threads, nobody's settings."""
+    client = NotebookClient(
+        notebook, kernel_name="python3", on_cell_start=on_cell_start, resources={"metadata": {"path": str(folder)}},
+        record_timing=False, extra_arguments=["--log-level=50"],  # the kernel's own remarks are none of the chapter's
+        shutdown_kernel="immediate",  # nothing is left to do at its exit, which takes seconds with torch
+    )  # fmt: skip
+    libraries = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    environment = dict(os.environ) | dict.fromkeys(libraries, str(threads)) | {
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(SRC), os.environ.get("PYTHONPATH", "")])),
+        "PYTHONHASHSEED": "0",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "OMP_WAIT_POLICY": "PASSIVE",  # kernels share the cores: a thread that waits must not spin
+        "TQDM_DISABLE": "1",  # a progress bar has no place on a page
+        "PYTHONWARNINGS": "ignore:IProgress not found",  # nor has the remark that there is no widget for it
+    }  # fmt: skip
+    try:
+        with tempfile.TemporaryDirectory() as empty:  # no one's start-up files
+            client.execute(env=environment | {"IPYTHONDIR": empty})
+    finally:
+        atexit.unregister(client._cleanup_kernel)  # nbclient leaves it where a kernel ends before it has started
+
+
 def _run_cells(
-    chapter: Chapter, source: Any, on_cell_start: Callable[[int, int], None] | None, threads: int
-) -> tuple[Any, list[float]]:
-    """Run a notebook in a kernel of its own; return it, and when each code cell began, in seconds."""
+    chapter: Chapter, notebook: Any, on_cell_start: Callable[[int, int], None] | None, threads: int
+) -> list[float]:
+    """Run a chapter; return when each code cell began, in seconds."""
     name, clock, begun = chapter.source.name, time.perf_counter(), []
-    code = [cell.source for cell in source.cells if cell.cell_type == "code"]
+    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
 
     def note_start(cell: Any, cell_index: int) -> None:
         if cell.cell_type == "code":
@@ -121,27 +108,19 @@ def _run_cells(
             if on_cell_start:
                 on_cell_start(len(begun), len(code))
 
-    def failure(error: str, text: str) -> ChapterError:
-        lines = code[len(begun) - 1].splitlines()
-        excerpt = [f"    {line}" for line in [*lines[:12], *(["…"] if len(lines) > 12 else [])]]
-        why = [limits()] if error in ("MemoryError", "OSError", "RuntimeError", "CellExecutionError") else []
-        head = f"{name}, code cell {len(begun)} failed:"
-        return ChapterError("\n".join([head, *excerpt, f"  {error}: {text}", *why]))
-
     try:
-        notebook = papermill.execute_notebook(
-            source, None, kernel_name="python3", engine_name=ENGINE, progress_bar=False, on_cell_start=note_start,
-            folder=str(chapter.source.parent), threads=threads,
-        )  # fmt: skip
-    except papermill.PapermillExecutionError as error:
+        run_notebook(notebook, chapter.source.parent, threads, note_start)
+    except CellExecutionError as error:
         if error.ename in MISTAKES:
             raise UserError(f"{name}: {error.evalue}") from None
-        raise failure(error.ename, error.evalue) from None
+        lines = code[len(begun) - 1].splitlines()
+        excerpt = [f"    {line}" for line in [*lines[:12], *(["…"] if len(lines) > 12 else [])]]
+        why = [limits()] if error.ename in ("MemoryError", "OSError", "RuntimeError") else []
+        head = f"{name}, code cell {len(begun)} failed:"
+        raise ChapterError("\n".join([head, *excerpt, f"  {error.ename}: {error.evalue}", *why])) from None
     except (DeadKernelError, RuntimeError) as error:
         raise ChapterError(f"{name}: the kernel died in code cell {len(begun)} ({error}); {limits()}") from None
-    if len(begun) < len(code):  # papermill takes this for a regular end
-        raise failure("SystemExit", "0")
-    return notebook, begun
+    return begun
 
 
 def limits() -> str:
@@ -194,10 +173,8 @@ def scrubber(root: Path) -> Callable[[str], str]:
 
 
 def clean(notebook: Any, scrub: Callable[[str], str]) -> None:
-    """Strip papermill's own metadata and the machine's paths from an executed notebook."""
-    for metadata in (notebook.metadata, *(cell.metadata for cell in notebook.cells)):
-        for key in ("papermill", "execution", "jupytext"):
-            metadata.pop(key, None)
+    """Strip jupytext's own metadata and the machine's paths from an executed notebook."""
+    notebook.metadata.pop("jupytext", None)
     for cell in notebook.cells:
         if "outputs" in cell:
             cell.outputs = [_map_text(output, scrub) for output in cell.outputs]
