@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -57,20 +57,20 @@ class Deal:
 class Board:
     """A pair of points to play with, or several that a slider leads through.
 
-    names, changes : d texts each, such as "area" and "100 → 80"
-    deals : one, or one per position of the slider
     unit : of the prediction
     knob, positions : what the slider changes, and its values; none for a single deal
+    names, changes : d texts each, such as "area" and "100 → 80"
+    deals : one, or one per position of the slider
     """
 
     title: str
     about: str
     unit: str
+    knob: str
     names: tuple[str, ...]
     changes: tuple[str, ...]
+    positions: tuple[float, ...]
     deals: tuple[Deal, ...]
-    knob: str = ""
-    positions: tuple[float, ...] = ()
 
 
 def deal(f: Model, x: Any, reference: Any, seed: int = 0) -> Deal:
@@ -81,17 +81,17 @@ def deal(f: Model, x: Any, reference: Any, seed: int = 0) -> Deal:
     full = Lattice.evaluate(f, x, reference, progress=False)
     values = np.asarray(full.values, dtype=np.float32).astype(np.float64)
     lattice = Lattice(values, tuple(range(full.d)), full.d)
-    options: dict[str, dict[str, Any]] = {"lime": {"samples": 200, "seed": seed}}
     orders: dict[str, dict[str, np.ndarray]] = {}
     for method in METHODS:
-        scores = np.asarray(explain(method, f, x, reference, **options.get(method, {})))[list(full.players)]
+        options: dict[str, Any] = {"samples": 200, "seed": seed} if method == "lime" else {}
+        scores = np.asarray(explain(method, f, x, reference, **options))[list(full.players)]
         orders[method] = dict.fromkeys(LATTICE_MODES, np.asarray(order(scores)))
 
     def corner(z: np.ndarray) -> np.ndarray:  # at its corners the unit cube is the lattice
         return values[z.astype(np.int64) @ 2 ** np.arange(lattice.d)]
 
-    ends = np.zeros(lattice.d), np.ones(lattice.d)
     orders |= {"greedy": {}, "best": {}}
+    ends = np.zeros(lattice.d), np.ones(lattice.d)
     for mode in LATTICE_MODES:
         orders["greedy"][mode] = np.asarray(order(explain("greedy", corner, *ends, mode=mode)))
         orders["best"][mode] = np.asarray(lattice.best_order(mode))
@@ -108,7 +108,8 @@ def board(
     left, right = pair if shown is None else shown
     players = np.flatnonzero(x != reference).tolist()
     changes = tuple(f"{float(left[j]):.4g} → {float(right[j]):.4g}".replace("-", "−") for j in players)
-    return Board(title, about, unit, tuple(names[j] for j in players), changes, (deal(f, x, reference, seed),))
+    named = tuple(names[j] for j in players)
+    return Board(title, about, unit, "", named, changes, (), (deal(f, x, reference, seed),))
 
 
 def family(
@@ -116,22 +117,18 @@ def family(
 ) -> Board:
     """A board whose slider leads from game to game: `make(position)` gives f, x, x′ and the names."""
     places = tuple(map(float, positions))
-    games = [make(place) for place in places]
-    deals = tuple(deal(game.f, game.x, game.reference, seed) for game in games)
-    changes = tuple(f"{a:g} → {b:g}" for a, b in zip(games[0].x, games[0].reference, strict=True))
-    names = tuple(f"feature {name}" for name in games[0].names)
-    return Board(title, about, "", names, changes, deals, knob, places)
-
-
-def kept(lattice: Lattice) -> float:
-    """The share of the best insertion ABC that the order by Shapley value has."""
-    best = float(lattice.abc(lattice.best_order()))
-    return float(lattice.abc(order(lattice.shapley()))) / best if best > 0 else 1.0
+    games = [board(title, about, "", f, (x, reference), [f"feature {name}" for name in names], seed=seed)
+             for f, x, reference, names in map(make, places)]  # fmt: skip
+    return replace(games[0], knob=knob, positions=places, deals=tuple(one.deals[0] for one in games))
 
 
 def hardest_pair(f: Model, X: np.ndarray, R: np.ndarray) -> int:
     """The pair, a row of X and R (pairs, n), in which the order by Shapley value keeps least of the best ABC."""
-    return int(np.argmin([kept(one) for one in lattices(f, X, R, progress=False)]))
+    shares = []
+    for one in lattices(f, X, R, progress=False):
+        best, ours = (float(one.abc(cards)) for cards in (one.best_order(), order(one.shapley())))
+        shares.append(ours / best if best > 0 else 1.0)
+    return int(np.argmin(shares))
 
 
 def encode(values: Any) -> str:
@@ -139,25 +136,12 @@ def encode(values: Any) -> str:
     return base64.urlsafe_b64encode(np.asarray(values, dtype="<f4").tobytes()).decode()
 
 
-def as_dict(one: Board) -> dict[str, Any]:
-    """A board as the script on the page reads it."""
-    deals = [
-        {"values": encode(each.lattice.values),
-         "orders": {button: {mode: cards.tolist() for mode, cards in tests.items()}
-                    for button, tests in each.orders.items()}}
-        for each in one.deals
-    ]  # fmt: skip
-    texts = {"title": one.title, "about": one.about, "unit": one.unit, "knob": one.knob}
-    positions = [float(f"{place:.6g}") for place in one.positions]
-    return texts | {"names": one.names, "changes": one.changes, "positions": positions, "deals": deals}
-
-
 def _figure(kind: str, still: str, data: Mapping[str, Any]) -> HTML:
     """An interactive figure: an empty place on the page, and the data for the script that draws a figure of this kind.
 
     still : label of the matplotlib figure for pages without scripts, which it replaces
     """
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=np.ndarray.tolist).replace("</", "<\\/")
     return HTML(
         f'<div class="play" data-play="{kind}" data-still="{still}"><p class="play-note">{NOTE}</p>'
         f'<script type="application/json">{text}</script></div>'
@@ -167,7 +151,12 @@ def _figure(kind: str, still: str, data: Mapping[str, Any]) -> HTML:
 def cards(boards: Sequence[Board], still: str) -> HTML:
     """The figure in which the reader orders cards."""
     buttons = METHODS | {"random": "random", "greedy": "greedy", "best": "best"}
-    return _figure("order", still, {"buttons": buttons, "boards": [as_dict(one) for one in boards]})
+    shown = [
+        vars(one) | {"positions": [float(f"{place:.6g}") for place in one.positions],
+                     "deals": [{"values": encode(game.lattice.values), "orders": game.orders} for game in one.deals]}
+        for one in boards
+    ]  # fmt: skip
+    return _figure("order", still, {"buttons": buttons, "boards": shown})
 
 
 def sliders(games: Mapping[str, Mapping[tuple[int, ...], float]], still: str) -> HTML:

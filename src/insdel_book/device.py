@@ -65,8 +65,10 @@ def report(device: str, log: Callable[[str], None]) -> bool:
             verdict, text = run(place)
         except Absent as reason:
             verdict, text = "skipped", str(reason)
-        except Exception as error:
-            verdict, text = "FAILED", describe(error)
+        except Exception as error:  # in one line: what, and the last place in these packages; no folders of the machine
+            frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).is_relative_to(SRC)]
+            where = "".join(f" ({Path(f.filename).name}, line {f.lineno}, {f.name})" for f in frames[-1:])
+            verdict, text = "FAILED", f"{type(error).__name__}: {' '.join(str(error).split())[:300]}{where}"
         verdicts.append(verdict)
         log(f"{verdict:<8}{name:<34}{text}")
     log(f"\n{LEGEND}")
@@ -90,29 +92,19 @@ def facts(device: torch.device) -> Iterator[str]:
 def compare(check: DeviceCheck, device: torch.device) -> tuple[str, str]:
     """Do a check on both devices, twice each; only the second time is timed, as the first loads code."""
 
-    def work(place: torch.device) -> np.ndarray:
-        return np.asarray(torch.as_tensor(check.work(place)).cpu(), dtype=float)
-
     def apart(a: np.ndarray, b: np.ndarray) -> float:  # largest difference, as a share of the largest number
         return float(np.abs(a - b).max() / (np.abs(a).max() or 1.0))
 
-    first, second, seconds = [], [], []
+    results, seconds = [], []
     for place in (torch.device("cpu"), device):
-        first.append(work(place))
-        start = read_clock()
-        second.append(work(place))
-        seconds.append(read_clock() - start)
-    far, again = apart(*second), apart(second[1], first[1])
-    text = f"{far:>9.1e}{check.allowed:>9.0e}{again:>9.1e}{seconds[0]:>9.3f}{seconds[1]:>9.3f}"
-    text += f"{seconds[0] / seconds[1]:>8.1f}" if seconds[1] else ""
-    return "ok" if far <= check.allowed else "DIFFERS", text
-
-
-def describe(error: Exception) -> str:
-    """An error in one line: what, and the last place in these packages; no folders of the machine."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(SRC)]
-    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno}, {frames[-1].name})" if frames else ""
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}{where}"
+        for _ in range(2):
+            start = read_clock()
+            results.append(np.asarray(torch.as_tensor(check.work(place)).cpu(), dtype=float))
+            seconds.append(read_clock() - start)
+    (_, here, first, there), (_, cpu, _, other) = results, seconds
+    far, again = apart(here, there), apart(there, first)
+    text = f"{far:>9.1e}{check.allowed:>9.0e}{again:>9.1e}{cpu:>9.3f}{other:>9.3f}"
+    return "ok" if far <= check.allowed else "DIFFERS", text + (f"{cpu / other:>8.1f}" if other else "")
 
 
 def run_chapter(device: torch.device) -> tuple[str, str]:
@@ -145,7 +137,8 @@ def checks() -> list[DeviceCheck]:
 
     return [
         DeviceCheck("predictions", lambda device: evaluate.predict(network(device), on(device)[0])),
-        DeviceCheck("2^16 predictions, events' network", speed),
+        DeviceCheck("2^16 predictions, events' network", lambda device: evaluate.predict(
+            network(device, 16, networks.PAPER["cern"].neurons), torch.from_numpy(draw(2, 2**16, 16)).to(device))),
         DeviceCheck("curves", lambda device: insdel.curve(network(device), *on(device), along)),
         DeviceCheck("lattice of one pair", lattice),
         *(DeviceCheck(f"explain: {name}", partial(attribute, name), SAMPLING if name in sampled else ROUNDING)
@@ -156,26 +149,30 @@ def checks() -> list[DeviceCheck]:
             network(device), on(device)[0], at_least=2).reference_index, 0.0),
         DeviceCheck("network packed for a cluster", lambda device: evaluate.predict(
             unpacked(packed(network(device))), pairs()[0])),
-        DeviceCheck("training without dropout", partial(training, 0.0), TRAINING),
-        DeviceCheck("training with dropout: it runs", partial(training, 0.1), 0.0),
-        DeviceCheck("replicates trained together", replicates, TRAINING),
+        DeviceCheck("training without dropout", lambda device: evaluate.predict(fit(0.0, device), ROWS), TRAINING),
+        DeviceCheck("replicates trained together", lambda device: stacked.fit(
+            ROWS, TARGETS, Hyper((16, 8), 0.1, 5e-3), RECIPE, seeds=(0, 1), device=device).predict(ROWS), TRAINING),
         DeviceCheck("random numbers of the caller", random_numbers, 0.0),
         DeviceCheck("picture: probabilities", partial(picture, "probabilities"), TRAINING),
         DeviceCheck("picture: layer map", partial(picture, "map"), TRAINING),
     ]  # fmt: skip
 
 
-def pairs() -> tuple[np.ndarray, np.ndarray]:
-    """Points and references, (pairs, features) each; the last two features are 0 or 1."""
-    x, reference = np.random.default_rng(0).normal(size=(2, PAIRS, FEATURES)).astype(np.float32)
-    for points in (x, reference):
-        points[:, BINARY] = points[:, BINARY] > 0
-    return x, reference
+def draw(seed: int, *size: int) -> np.ndarray:
+    """Normal random numbers, the same on every machine."""
+    return np.random.default_rng(seed).normal(size=size).astype(np.float32)
 
 
-def on(device: torch.device) -> list[torch.Tensor]:
-    """The pairs as tensors of a device."""
-    return [torch.from_numpy(points).to(device) for points in pairs()]
+def pairs() -> np.ndarray:
+    """Points and references, (2, pairs, features); the last two features are 0 or 1."""
+    points = draw(0, 2, PAIRS, FEATURES)
+    points[..., BINARY] = points[..., BINARY] > 0
+    return points
+
+
+def on(device: torch.device) -> torch.Tensor:
+    """The pairs as a tensor of a device."""
+    return torch.from_numpy(pairs()).to(device)
 
 
 def network(device: torch.device, features: int = FEATURES, neurons: tuple[int, ...] = (64, 48)) -> networks.MLP:
@@ -184,42 +181,22 @@ def network(device: torch.device, features: int = FEATURES, neurons: tuple[int, 
         return networks.MLP(features, neurons, 0.1).eval().requires_grad_(False).to(device)
 
 
-def speed(device: torch.device) -> Any:
-    """Predictions of 2¹⁶ points by a network of the paper's size for events: what a lattice of 16 features takes."""
-    z = np.random.default_rng(2).normal(size=(2**16, 16)).astype(np.float32)
-    return evaluate.predict(network(device, 16, networks.PAPER["cern"].neurons), torch.from_numpy(z).to(device))
-
-
 def lattice(device: torch.device) -> Any:
     """Shapley values and the expected curve of one pair."""
-    one = insdel.Lattice.evaluate(network(device), *(points[0] for points in on(device)))
+    one = insdel.Lattice.evaluate(network(device), *on(device)[:, 0])
     return torch.cat([one.shapley(), one.expected_curve()])
 
 
-def rows() -> tuple[np.ndarray, np.ndarray]:
-    """Rows to learn from, (400, features), and their targets."""
-    x = np.random.default_rng(1).normal(size=(400, FEATURES)).astype(np.float32)
-    return x, x[:, 0] * x[:, 1] + x[:, 2]
-
-
-def training(dropout: float, device: torch.device) -> Any:
-    """Predictions of a network that was fitted for three epochs."""
-    x, y = rows()
-    model = networks.fit(x, y, Hyper((16, 8), dropout, 5e-3), RECIPE, device=device, progress=False)
-    return evaluate.predict(model, x) if not dropout else np.zeros(1)  # dropout draws other units on each device
-
-
-def replicates(device: torch.device) -> Any:
-    """Predictions of two networks that were fitted together."""
-    x, y = rows()
-    return stacked.fit(x, y, Hyper((16, 8), 0.1, 5e-3), RECIPE, seeds=(0, 1), device=device).predict(x)
+def fit(dropout: float, device: torch.device) -> networks.MLP:
+    """A network that was fitted for three epochs."""
+    return networks.fit(ROWS, TARGETS, Hyper((16, 8), dropout, 5e-3), RECIPE, device=device, progress=False)
 
 
 def random_numbers(device: torch.device) -> Any:
-    """1 if a training changes the random numbers of its caller, else 0."""
+    """1 if a training with dropout changes the random numbers of its caller, else 0."""
     state = torch.cuda.get_rng_state if device.type == "cuda" else torch.get_rng_state
     before = state()
-    training(0.1, device)
+    fit(0.1, device)
     return [float(not torch.equal(before, state()))]
 
 
@@ -234,3 +211,7 @@ def picture(part: str, device: torch.device) -> Any:
         with torch.no_grad():
             return classifier(image[None])[0]
     return images.saliency_map("layer", classifier, 285, image, images.Settings(baselines=1, steps=2)).scores
+
+
+ROWS = draw(1, 400, FEATURES)  # to learn from
+TARGETS = ROWS[:, 0] * ROWS[:, 1] + ROWS[:, 2]
