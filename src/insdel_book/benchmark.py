@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,27 +68,19 @@ class Entry:
         return result, spent
 
 
-@contextmanager
-def running(text: str, seconds: float = SECONDS) -> Iterator[Entry]:
-    """Start an entry, wait until it is loaded, and end it afterwards whatever happens."""
-    one = Entry(text, seconds)
-    try:
-        one.ask(None, time.monotonic() + seconds)
-        yield one
-    finally:
-        one.process.kill()
-        one.process.join()
-
-
 def grade(text: str, games: Games, per_player: int = PER_PLAYER, seconds: float = SECONDS) -> tuple[np.ndarray, float]:
     """Areas of an entry on every game, (games, 2), and its mean number of evaluations."""
-    areas, spent = [], []
-    with running(text, seconds) as one:
+    areas, spent, one = [], [], Entry(text, seconds)
+    try:
+        one.ask(None, time.monotonic() + seconds)  # until it is loaded
         for k, lattice in enumerate(games.lattices):
             budget = max(per_player * lattice.d, 2 * lattice.d + 2)
             said, count = one.attribute(np.asarray(lattice.values), lattice.d, budget, k)
             areas.append(frozen.areas_of(lattice, said))
             spent.append(count)
+    finally:
+        one.process.kill()
+        one.process.join()
     return np.array(areas), float(np.mean(spent))
 
 
@@ -121,9 +111,9 @@ def standing(games: Games, areas: dict[str, np.ndarray], spent: dict[str, float]
 def readable(table: pd.DataFrame, entry: str | None = None) -> pd.DataFrame:
     """The standing table as text; the entry is marked."""
     shown = table.assign(method=[("→ " if name == entry else "") + TITLES.get(name, name) for name in table.index])
-    for column in ("rank", "evaluations", "score", "se", "networks", "trees"):
+    for column, kind in table.select_dtypes("number").items():
         form = ".0f" if column in ("rank", "evaluations") else ".3f"
-        shown[column] = [f"{value:{form}}" if value == value else "" for value in shown[column]]
+        shown[column] = [f"{value:{form}}" if value == value else "" for value in kind]
     return shown[["rank", "method", "score", "se", "networks", "trees", "worst", "evaluations"]]
 
 

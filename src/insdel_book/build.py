@@ -15,7 +15,7 @@ import nbformat
 import yaml
 
 from insdel.errors import RunError
-from insdel_book.cache import chapter_key, is_current, run_facts
+from insdel_book.cache import chapter_key, code_hash, run_facts
 from insdel_book.chapters import Chapter, list_chapters, profile_values, read_yaml, toc_files
 from insdel_book.jobs import Job, Log, run_jobs
 from insdel_book.pages import status_page
@@ -90,7 +90,7 @@ def run_chapters(
         facts = run_facts(path) if path.is_file() else {}
         if facts is None:
             log(f"{path.name} in the cache is damaged: dropped, its chapter runs again")
-        elif facts and not force and is_current(root, facts):
+        elif facts and not force and facts["code"] == code_hash(root, facts["modules"]):
             log(f"{chapter.name}: unchanged")
             continue
         todo.append(Job(chapter, values[chapter.name], profile, path))
@@ -174,7 +174,7 @@ def typeset(folder: Path, strict: bool, log: Log = print, builder: str = "html")
 def publish(pages: Path, target: Path) -> Path:
     """Put the new pages in place of the old ones by renaming: nobody ever sees a half-built book."""
     mathjax = pages / "_static" / "mathjax"  # two thirds of it no page loads: other bundles, other outputs
-    for path in [*(p for p in mathjax.glob("*.js") if p.name != "tex-chtml.js"), mathjax / "output" / "svg.js"]:
+    for path in {*mathjax.glob("*.js"), mathjax / "output" / "svg.js"} - {mathjax / "tex-chtml.js"}:
         path.unlink(missing_ok=True)
     for name in ("adaptors", "output/svg"):
         shutil.rmtree(mathjax / name, ignore_errors=True)

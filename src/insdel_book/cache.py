@@ -68,8 +68,3 @@ def run_facts(path: Path) -> dict[str, Any] | None:
         return dict(notebook.metadata["insdel"])
     except Exception:  # whatever a foreign or truncated file makes of its reader
         return None
-
-
-def is_current(root: Path, facts: Mapping[str, Any]) -> bool:
-    """Whether the code that a chapter ran is still the same."""
-    return bool(facts.get("code")) and facts["code"] == code_hash(root, facts["modules"])

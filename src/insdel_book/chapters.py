@@ -48,11 +48,6 @@ class Chapter:
         return read_source(cell_source(self.source.read_text(encoding="utf-8")))
 
 
-def by_label(root: Path) -> dict[str, tuple[str, str]]:
-    """Label of every chapter → its name and its title, in the order of `_toc.yml`."""
-    return {chapter.heading[0]: (chapter.name, chapter.heading[1]) for chapter in list_chapters(root)}
-
-
 def toc_files(entry: Any) -> Iterator[str]:
     """Every file named in a table of contents (or a part of one), in reading order."""
     if isinstance(entry, Mapping):

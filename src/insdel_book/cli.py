@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from insdel.errors import RunError, UserError
 from insdel_book.chapters import find_chapter, list_chapters
@@ -19,14 +19,17 @@ from insdel_book.course import clone, find_root
 from insdel_book.parameters import check_values, inspect_values, reach
 
 TYPES = {"path": Path, "int": int, "float": float}  # of options, by their names in commands.toml
-KEPT = "finished chapters and finished chunks of comparisons are kept: the same command continues from there"
+KEPT = (
+    "what was published before is untouched, finished chapters and finished chunks of comparisons are kept: "
+    "the same command continues from there"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 all well, 1 a chapter or page failed, 2 misuse."""
     options = parser().parse_args(arguments)
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _terminated)  # so that workers are ended and folders cleaned
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(_refuse(f"terminated (SIGTERM); {KEPT}", 143)))  # like Ctrl-C
     try:
         return int(options.action(options) or 0)
     except (UserError, FileNotFoundError) as error:
@@ -34,15 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (RunError, OSError) as error:  # also the system's own reason: no room, no right
         return _refuse(error, 1)
     except KeyboardInterrupt:
-        return _refuse(f"stopped; what was published before is untouched, {KEPT}", 130)
+        return _refuse(f"stopped; {KEPT}", 130)
     except Exception as error:
         traceback.print_exc()
         return _refuse(f"this is a defect of insdel ({type(error).__name__}); please report it with the lines above", 1)
-
-
-def _terminated(*_: Any) -> NoReturn:
-    """What SIGTERM does: the same as Ctrl-C, with its own exit code."""
-    raise SystemExit(_refuse(f"terminated (SIGTERM); what was published before is untouched, {KEPT}", 143))
 
 
 def _refuse(what: Any, code: int) -> int:

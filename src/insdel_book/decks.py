@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from html import escape
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -60,8 +61,7 @@ def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         title = chapter_title(app.env, name)
         top += nodes.paragraph("", f"Chapter {title if len(chapters) > 1 else title.split()[0]}", classes=["chapter"])
         top += nodes.paragraph("", remark, classes=["remark"])
-    total = sum(minutes for _, _, minutes, _ in deck["slides"])
-    if total:
+    if total := sum(minutes for _, _, minutes, _ in deck["slides"]):
         top += nodes.paragraph("", f"{total} minutes; the key S opens the notes", classes=["remark"])
     for kind, label, minutes, note in deck["slides"]:
         hits = ((name, labelled(tree, label)) for name, tree in chapters.items())
@@ -71,8 +71,7 @@ def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             logger.error("%s: there is no %s at %r", docname, kind, label)
             raise ExtensionError("a slide would be empty")
         one = slide(f"{kind}-{label}", kind, parts, chapter_title(app.env, name))
-        words = " ".join(filter(None, [f"{minutes} min." if minutes else "", note]))
-        if words:
+        if words := " ".join(filter(None, [f"{minutes} min." if minutes else "", note])):
             one += nodes.raw("", f'<aside class="notes">{escape(words)}</aside>', format="html")
         top += one
 
@@ -106,15 +105,8 @@ def slide(name: str, kind: str, parts: list[nodes.Element], source: str) -> node
 
 def box_above(node: nodes.Element, is_wanted: Callable[[nodes.Element], bool]) -> list[nodes.Element]:
     """The last wanted box above a node in its chapter; none if there is none."""
-    above: list[nodes.Element] = []
-    chapter = node
-    while chapter.parent is not None:
-        chapter = chapter.parent
-    for other in chapter.findall(nodes.Element):
-        if other is node:
-            break
-        above = [other] if is_wanted(other) else above
-    return above
+    before = takewhile(lambda other: other is not node, node.document.findall(nodes.Element))
+    return [other for other in before if is_wanted(other)][-1:]
 
 
 def is_question(node: nodes.Element) -> bool:
@@ -137,11 +129,6 @@ def passage(node: nodes.Element) -> list[nodes.Element]:
     return text[:-1] if text and text[-1].astext().endswith(":") else text
 
 
-def is_table(node: nodes.Element) -> bool:
-    """Whether a node is a table, written or computed."""
-    return isinstance(node, nodes.table) or (isinstance(node, nodes.raw) and "<table" in node.astext())
-
-
 def summary(node: nodes.Element) -> list[nodes.Element]:
     """The text of a chapter's summary."""
     last = [part for part in node.findall(nodes.section) if has_title(part, "Summary")]
@@ -154,5 +141,6 @@ PARTS: dict[str, Callable[[nodes.Element], Iterable[nodes.Element]]] = {
     "passage": passage,
     "question": lambda node: box_above(node, is_question),
     "summary": summary,
-    "table": lambda node: list(node.findall(is_table))[:1],
+    "table": lambda node: list(node.findall(
+        lambda part: isinstance(part, nodes.table) or (isinstance(part, nodes.raw) and "<table" in part.astext())))[:1],
 }

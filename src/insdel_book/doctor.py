@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -165,5 +164,4 @@ def report(root: Path) -> tuple[list[str], bool]:
 
 def has_book_extra() -> bool:
     """Whether the packages that run chapters, build pages and make slides are installed."""
-    names = ("papermill", "jupytext", "jupyter_book", "ipykernel", "sphinx_revealjs")
-    return all(find_spec(name) is not None for name in names)
+    return MISSING not in map(_version, BOOK_PACKAGES)

@@ -152,7 +152,12 @@ def stage_slides(
     decks, links = {}, []
     for lecture in lectures:
         page, (title, *others) = lecture.page, [chapters[label].heading[1] for label in lecture.chapters]
-        decks[page] = deck(lecture, chapters, executed)
+        remarks = {}
+        for name in (chapters[label].name for label in lecture.chapters):
+            noted = nbformat.read(executed[name], as_version=4).metadata["insdel"]["recorded"]
+            about = ", ".join(noted[key] for key in ("data", "note") if key in noted)
+            remarks[f"notebooks/{name}"] = about and f"its own run: {about}"
+        decks[page] = {"chapters": remarks, "slides": [list(vars(slide).values()) for slide in lecture.slides]}
         (folder / f"{page}.md").write_text(f"# {title}\n", encoding="utf-8")
         links.append("; ".join([f"1. [{title}]({page}.md)", *others]))
     (folder / "index.md").write_text("\n".join([f"# {config['title']}\n", *links, ""]), encoding="utf-8")
@@ -166,17 +171,6 @@ def headings(text: str) -> str:
     """Return the labelled headings of a page, all but the first on one level."""
     labelled = enumerate(HEADING.findall(text))
     return "\n".join(f"({label})=\n{'##' if place else '#'} {title}\n" for place, (label, title) in labelled)
-
-
-def deck(lecture: Lecture, chapters: Mapping[str, Chapter], executed: Mapping[str, Path]) -> dict[str, Any]:
-    """Return what `insdel_book.decks` needs to fill a deck: slides, and chapters with a remark on their data."""
-    remarks = {}
-    for label in lecture.chapters:
-        name = chapters[label].name
-        facts = nbformat.read(executed[name], as_version=4).metadata["insdel"]
-        noted = [facts["recorded"][key] for key in ("data", "note") if key in facts["recorded"]]
-        remarks[f"notebooks/{name}"] = f"its own run: {', '.join(noted)}" if noted else ""
-    return {"chapters": remarks, "slides": [list(vars(slide).values()) for slide in lecture.slides]}
 
 
 def adapt(config: dict[str, Any], changes: Mapping[str, Any], decks: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 import psutil
@@ -82,9 +83,9 @@ def refuse_taken(place: Path, notebook: str) -> None:
 
 def fresh_folder(default: Path) -> Path:
     """Make a folder that is new, with -2, -3, … if need be: two runs in one second get a folder each."""
-    for end in ("", *(f"-{number}" for number in range(2, 1000))):
+    for number in count(1):
+        folder = default if number == 1 else default.with_name(f"{default.name}-{number}")
         with suppress(FileExistsError):
-            folder = default.with_name(default.name + end)
             folder.mkdir(parents=True)
-            return folder
-    raise OSError(f"there are a thousand runs beside {default}. Name another folder with -o.")
+            break
+    return folder

@@ -22,7 +22,7 @@ CHAPTERS = [path.stem for path in (ROOT / "notebooks").glob("[0-9]*.md")]
 def made() -> str:
     figures = (above("|a| of b", 0.0768, 0.0101, paper=0.057, paper_se=0.007), Figure("c", 1951, None, 1591))
     findings = {claim.id: Finding(VERDICTS[k % len(VERDICTS)], "Why $|u|$.", figures) for k, claim in enumerate(CLAIMS)}
-    return page.claims_page(TEXT, findings, CHAPTERS)
+    return page.Page(findings, CHAPTERS).fill(TEXT)
 
 
 def test_every_claim_is_on_the_page_twice_and_can_be_linked(made: str) -> None:

@@ -10,12 +10,11 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import groupby
 
-from scipy.stats import norm
 from scipy.stats import t as student
 
 from insdel.errors import UserError, require_one_of
 from insdel.stats import holm_adjusted, plus_minus
-from insdel_book.chapters import by_label
+from insdel_book.chapters import list_chapters
 from insdel_book.course import clone
 from insdel_book.pages import table
 from insdel_paper.claims import (
@@ -45,8 +44,8 @@ MARK = re.compile(r"^% (claims|errata): (\w+)$", re.MULTILINE)
 @cache
 def chapters() -> dict[str, tuple[str, str]]:
     """Label of each chapter that a claim belongs to → its name and its title, in the order of the book."""
-    wanted = {claim.chapter for claim in CLAIMS}
-    return {label: known for label, known in by_label(clone()).items() if label in wanted}
+    labels, known = {claim.chapter for claim in CLAIMS}, ((*one.heading, one.name) for one in list_chapters(clone()))
+    return {label: (name, title) for label, title, name in known if label in labels}
 
 
 def fill(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
@@ -60,12 +59,6 @@ def fill(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
     return MARK.sub(block, text)
 
 
-def claims_page(text: str, findings: Mapping[str, Finding], staged: Collection[str]) -> str:
-    """Return a page as Markdown, from the text of its file in book/, findings by id, and the chapters in this build."""
-    page = Page(findings, staged)
-    return fill(text, {name: getattr(page, name) for name in BLOCKS})
-
-
 BLOCKS = ("headlines", "counts", "limits", "multiplicity", "sentences", "list", "details", "book")
 
 
@@ -75,6 +68,10 @@ class Page:
 
     findings: Mapping[str, Finding]
     staged: Collection[str]
+
+    def fill(self, text: str) -> str:
+        """A page as Markdown, from the text of its file in book/."""
+        return fill(text, {name: getattr(self, name) for name in BLOCKS})
 
     def chapter(self, label: str) -> str:
         """A link to a chapter, or its name alone where it is not in this build."""
@@ -108,12 +105,12 @@ class Page:
     def multiplicity(self) -> str:
         """How many numbers are judged at once, and how many verdicts on them stand if that is counted."""
         judged = [one for finding in self.findings.values() for one in finding.figures if one.margin is not None]
-        margins = [as_normal(figure) for figure in judged]
+        tails = student.sf([abs(one.margin or 0.0) for one in judged], [one.df or math.inf for one in judged])
         decided = sum(figure.verdict in (HOLDS, NOT) for figure in judged)
-        chance = math.erfc(LEVEL / math.sqrt(2)) * len(margins)
-        together = int((holm_adjusted(2 * norm.sf([abs(margin) for margin in margins])) <= 0.05).sum())
+        chance = math.erfc(LEVEL / math.sqrt(2)) * len(judged)
+        together = int((holm_adjusted(2 * tails) <= 0.05).sum())
         return (
-            f"Many numbers are judged at once: {len(margins)} with a standard error. Were each of them exactly at its "
+            f"Many numbers are judged at once: {len(judged)} with a standard error. Were each of them exactly at its "
             f"limit, chance alone would decide about {chance:.0f}. In fact {decided} are decided, and "
             f"{together} of these would remain so under Holm's correction for all of them, at 5 %."
         )
@@ -167,12 +164,6 @@ class Page:
         return "\n".join(parts)
 
 
-def as_normal(figure: Figure) -> float:
-    """The margin of a number, in errors of a normal distribution with the same probability."""
-    margin = figure.margin or 0.0
-    return margin if figure.df is None else math.copysign(norm.isf(student.sf(abs(margin), figure.df)), margin)
-
-
 def figures(shown: Iterable[Figure]) -> list[str]:
     """Lines of the table of numbers: paper, ours, difference in combined standard errors; without empty columns."""
     rows = [
@@ -222,7 +213,12 @@ def report(
         state(findings)
     wrong = disagreements(findings, stated())
     if as_json:
-        return [json.dumps([as_dict(*one) for one in shown], indent=1, ensure_ascii=False)], not wrong
+        facts = [
+            {name: getattr(claim, name) for name in ("id", "where", "statement", "chapter")} | asdict(finding)
+            | {"figures": [asdict(figure) | {"apart": figure.apart} for figure in finding.figures]}
+            for claim, finding in shown
+        ]  # fmt: skip
+        return [json.dumps(facts, indent=1, ensure_ascii=False)], not wrong
     every = [finding.verdict for finding in findings.values()]
     totals = f"{len(every)} claims: " + ", ".join(f"{every.count(name)} {name}" for name in VERDICTS)
     lines = [line for one in shown for line in describe(*one)[: 1 if len(shown) > 20 else None]]
@@ -240,11 +236,3 @@ def describe(claim: Claim, finding: Finding) -> list[str]:
         for f in finding.figures
     ]
     return [head, f"    {plain(finding.because)}", *rows]
-
-
-def as_dict(claim: Claim, finding: Finding) -> dict[str, object]:
-    """A claim with all that was found, as plain values."""
-    numbers = [asdict(figure) | {"apart": figure.apart} for figure in finding.figures]
-    facts = {name: getattr(claim, name) for name in ("id", "where", "statement", "chapter")}
-    return facts | {"verdict": finding.verdict, "because": finding.because, "figures": numbers,
-                    "evidence": finding.evidence}  # fmt: skip

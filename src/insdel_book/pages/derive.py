@@ -11,7 +11,7 @@ from insdel.store import replace
 from insdel_book import benchmark
 from insdel_book.cache import SRC, folder_hash
 from insdel_book.pages import table
-from insdel_book.pages.claims import claims_page, fill
+from insdel_book.pages.claims import Page, fill
 from insdel_paper import results
 from insdel_paper.claims import CLAIMS, derive
 from insdel_paper.claims.slips import SLIPS, TYPOGRAPHIC, open_questions
@@ -22,7 +22,8 @@ STATES = {True: "✓ confirmed", False: "✗ refuted: the printed version holds"
 
 def errata_page(text: str) -> str:
     """Return the page as Markdown, from the text of book/errata.md."""
-    return fill(text, {"slips": slips, "open": questions, "brief": brief})
+    lines = (f"- **{where}.** {question}" for where, question in open_questions().items())
+    return fill(text, {"slips": slips, "open": lambda: "\n".join(lines), "brief": brief})
 
 
 def slips() -> str:
@@ -39,11 +40,6 @@ def slips() -> str:
                 ":::{dropdown} The check", shown.evidence, ":::", "",
             ]  # fmt: skip
     return "\n".join(lines)
-
-
-def questions() -> str:
-    """What cannot be settled from the paper alone."""
-    return "\n".join(f"- **{where}.** {text}" for where, text in open_questions().items())
 
 
 def brief() -> str:
@@ -71,9 +67,9 @@ def write_pages(root: Path, folder: Path, staged: Collection[str]) -> None:
 
     root : of the repository, whose build/cache keeps what was derived from the same records by the same code
     """
-    found = cache(lambda: derive(CLAIMS))
+    claims = cache(lambda: Page(derive(CLAIMS), staged))
     makers = {
-        **dict.fromkeys(("claims", "claims_details"), lambda text: claims_page(text, found(), staged)),
+        **dict.fromkeys(("claims", "claims_details"), lambda text: claims().fill(text)),
         "errata": errata_page, "benchmark": benchmark_page,
     }  # fmt: skip
     packages = [folder_hash(SRC / name) for name in ("insdel", "insdel_paper", "insdel_book")]
