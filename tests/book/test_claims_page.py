@@ -18,11 +18,13 @@ TEXT = "\n".join((ROOT / "book" / f"{name}.md").read_text(encoding="utf-8") for 
 CHAPTERS = [path.stem for path in (ROOT / "notebooks").glob("[0-9]*.md")]
 
 
+NUMBERS = (above("|a| of b", 0.0768, 0.0101, paper=0.057, paper_se=0.007), Figure("c", 1951, None, 1591))
+FOUND = {claim.id: Finding(VERDICTS[k % len(VERDICTS)], "Why $|u|$.", NUMBERS) for k, claim in enumerate(CLAIMS)}
+
+
 @pytest.fixture(scope="module")
 def made() -> str:
-    figures = (above("|a| of b", 0.0768, 0.0101, paper=0.057, paper_se=0.007), Figure("c", 1951, None, 1591))
-    findings = {claim.id: Finding(VERDICTS[k % len(VERDICTS)], "Why $|u|$.", figures) for k, claim in enumerate(CLAIMS)}
-    return page.Page(findings, CHAPTERS).fill(TEXT)
+    return page.claims_page(TEXT, FOUND, CHAPTERS)
 
 
 def test_every_claim_is_on_the_page_twice_and_can_be_linked(made: str) -> None:
@@ -43,10 +45,9 @@ def test_every_link_has_a_target(made: str) -> None:
 
 
 def test_chapters_that_are_not_in_the_build_are_not_linked() -> None:
-    context = page.Page({}, ["11_bangalore"])
+    table = page.claims_page("% claims: counts", FOUND, ["11_bangalore"])
     titles = {label: title for label, (_, title) in page.chapters().items()}
-    assert context.chapter("bangalore") == f"{{ref}}`{titles['bangalore']} <bangalore>`"
-    assert context.chapter("cern") == titles["cern"]
+    assert f"| {{ref}}`{titles['bangalore']} <bangalore>` |" in table and f"| {titles['cern']} |" in table
     assert {claim.chapter for claim in CLAIMS} <= set(page.chapters())
 
 
@@ -64,7 +65,8 @@ def test_numbers_stand_side_by_side(made: str) -> None:
 def test_sentences_and_limits_are_there(made: str) -> None:
     assert all(sentence.text in made for sentence in SENTENCES)
     assert all(text in made for text, _ in HEADLINES)
-    assert sum(line.startswith("- ") for line in page.Page({}, []).limits().splitlines()) == len(WORDS) + 1
+    assert page.claims_page("% claims: limits", FOUND, []).count("\n- ") == len(WORDS)
+    assert f"judged at once: {len(CLAIMS)} with a standard error" in made
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ def test_markdown_becomes_plain_text() -> None:
 
 def test_an_unknown_block_is_refused() -> None:
     with pytest.raises(ValueError, match="'nothing'.*counts"):
-        page.fill("% claims: nothing", {"counts": lambda: ""})
+        page.claims_page("% claims: nothing", FOUND, [])
 
 
 TEXTS = {

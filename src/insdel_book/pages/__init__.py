@@ -1,25 +1,27 @@
-"""Pages that the build writes: claims, errata, benchmark; and here the status page, how each chapter was run."""
+"""Pages that the build writes: claims, errata, benchmark; and the status page, how each chapter was run."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-INTRODUCTION = """(status)=
-# Status of this book
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-The build writes this page. A chapter whose text, parameters, code and data are unchanged is not run again;
-its row then describes the run that the page shows. {ref}`run-it-yourself` explains the profiles.
-Chapters have the names of their files in `notebooks`, whose numbers are not those on the pages.
-"""
+MARK = re.compile(r"^% (?:claims|errata): (\w+)$", re.MULTILINE)
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table; bars inside cells stay bars."""
+def cell(text: str) -> str:
+    """Any text as a cell of a Markdown table: bars inside it stay bars."""
+    return text.replace("|", "\\|")
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
-    return [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines] + [""]
+    return "".join(f"| {' | '.join(map(cell, line))} |\n" for line in lines)
 
 
 def code(text: str) -> str:
@@ -34,27 +36,29 @@ def plain(text: Any) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#!$&~^@])", r"\\\1", " ".join(str(text).split()))
 
 
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+)
+TEMPLATES.filters |= {"cell": cell, "code": code, "plain": plain}
+
+
+def fill(text: str, template: str, **names: Any) -> str:
+    """Replace every line `% claims: NAME` (or errata) by what the macro of that name makes of these names."""
+    macros = vars(TEMPLATES.get_template(template).make_module(names))
+
+    def block(match: re.Match[str]) -> str:
+        if match[1] not in macros:
+            known = ", ".join(name for name in macros if not name.startswith("_"))
+            raise ValueError(f"the page asks for {match[1]!r}, but the blocks are: {known}.")
+        return str(macros[match[1]]())
+
+    return MARK.sub(block, text)
+
+
 def status_page(facts: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the page as Markdown, from the facts of each chapter's run by the chapter's name."""
-    machines, runs, parameters = defaultdict(list), [], []
+    machines = defaultdict(list)
     for name, fact in facts.items():
         versions = ", ".join(f"{package} {number}" for package, number in fact["versions"].items())
-        machines[f"{fact['hardware']}; {versions}"].append(f"`{name}`")
-        noted = dict(fact["recorded"])
-        data = plain(noted.pop("data", "none"))
-        runs.append([f"`{name}`", fact["profile"], data, f"{fact['seconds']:.1f} s", fact["date"]])
-        values = ", ".join(code(f"{key} = {value!r}") for key, value in fact["parameters"].items())
-        notes = [plain(value if key == "note" else f"{key}: {value}") for key, value in noted.items()]
-        parameters.append(f"- `{name}`: {'. '.join([values or 'no parameters', *notes])}.")
-    lines = [
-        INTRODUCTION,
-        "## Runs\n",
-        *table(["chapter", "profile", "data", "time", "date"], runs),
-        "## Parameters\n",
-        "What each chapter was run with, and what it noted about its data.\n",
-        *parameters,
-        "\n## Machines and versions\n",
-        *(f"- {machine}: {', '.join(names)}." for machine, names in machines.items()),
-        "",
-    ]
-    return "\n".join(lines)
+        machines[f"{fact['hardware']}; {versions}"].append(name)
+    return TEMPLATES.get_template("status.jinja").render(facts=facts, machines=machines)

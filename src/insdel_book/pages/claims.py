@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, replace
 from functools import cache
-from itertools import groupby
 
 from scipy.stats import t as student
 
@@ -16,156 +15,49 @@ from insdel.errors import UserError, require_one_of
 from insdel.stats import holm_adjusted, plus_minus
 from insdel_book.chapters import list_chapters
 from insdel_book.course import clone
-from insdel_book.pages import table
-from insdel_paper.claims import (
-    CANNOT,
-    CLAIMS,
-    FINDINGS,
-    HOLDS,
-    NOT,
-    PART,
-    UNDECIDED,
-    VERDICTS,
-    Claim,
-    Figure,
-    Finding,
-    derive,
-    disagreements,
-    state,
-    stated,
-)
-from insdel_paper.claims.catalogue import HEADLINES, SENTENCES
-from insdel_paper.claims.verdict import LEVEL, LIMITS, WORDS
+from insdel_book.pages import fill, table
+from insdel_paper import claims as paper
+from insdel_paper.claims import CLAIMS, HOLDS, NOT, VERDICTS, Claim, Figure, Finding, catalogue, verdict
 
 SYMBOLS = dict(zip(VERDICTS, ("✓", "◐", "✗", "?", "–"), strict=True))
-MARK = re.compile(r"^% (claims|errata): (\w+)$", re.MULTILINE)
 
 
 @cache
 def chapters() -> dict[str, tuple[str, str]]:
     """Label of each chapter that a claim belongs to → its name and its title, in the order of the book."""
-    labels, known = {claim.chapter for claim in CLAIMS}, ((*one.heading, one.name) for one in list_chapters(clone()))
+    labels, known = {claim.chapter for claim in CLAIMS}, [(*one.heading, one.name) for one in list_chapters(clone())]
     return {label: (name, title) for label, title, name in known if label in labels}
 
 
-def fill(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
-    """Replace every line `% claims: NAME` (or errata) by the block of that name."""
+def claims_page(text: str, findings: Mapping[str, Finding], staged: Collection[str]) -> str:
+    """Return a page as Markdown, from the text of its file in book/, findings by id, and the chapters in this build."""
 
-    def block(match: re.Match[str]) -> str:
-        if match[2] not in blocks:
-            raise ValueError(f"the page asks for {match[2]!r}, but the blocks are: {', '.join(blocks)}.")
-        return blocks[match[2]]()
+    def verdicts(label: str | None = None) -> list[str]:  # of a chapter, or all
+        return [findings[claim.id].verdict for claim in CLAIMS if label in (None, claim.chapter)]
 
-    return MARK.sub(block, text)
+    def without_verdict(shown: Iterable[Figure]) -> list[Figure]:
+        return [replace(figure, verdict=None, rule="") for figure in shown]
 
-
-BLOCKS = ("headlines", "counts", "limits", "multiplicity", "sentences", "list", "details", "book")
-
-
-@dataclass(frozen=True)
-class Page:
-    """Findings by id, the names of the chapters that are in this build, and a method for each block of the page."""
-
-    findings: Mapping[str, Finding]
-    staged: Collection[str]
-
-    def fill(self, text: str) -> str:
-        """A page as Markdown, from the text of its file in book/."""
-        return fill(text, {name: getattr(self, name) for name in BLOCKS})
-
-    def chapter(self, label: str) -> str:
-        """A link to a chapter, or its name alone where it is not in this build."""
-        file, name = chapters()[label]
-        return f"{{ref}}`{name} <{label}>`" if file in self.staged else name
-
-    def links(self, claims: Iterable[str]) -> list[str]:
-        """Verdicts as symbols, and ids as links to the details."""
-        verdicts = {claim: self.findings[claim].verdict for claim in claims}
-        return [f"{SYMBOLS[v]}\N{NO-BREAK SPACE}{{ref}}`{claim} <claim-{claim}>`" for claim, v in verdicts.items()]
-
-    def headlines(self) -> str:
-        """What was found, in a few sentences, each with the claims it rests on."""
-        return "\n".join(f"- {text} ({', '.join(self.links(claims))})" for text, claims in HEADLINES)
-
-    def counts(self) -> str:
-        """How many claims have which verdict, by chapter."""
-        rows = []
-        for label in chapters():
-            result = [self.findings[claim.id].verdict for claim in CLAIMS if claim.chapter == label]
-            rows.append([self.chapter(label), *(str(result.count(v) or "") for v in VERDICTS), str(len(result))])
-        every = [finding.verdict for finding in self.findings.values()]
-        rows.append(["**all**", *(f"**{every.count(v)}**" for v in VERDICTS), f"**{len(every)}**"])
-        return "\n".join(table(["chapter", *(f"{SYMBOLS[v]} {v}" for v in VERDICTS), "claims"], rows))
-
-    def limits(self) -> str:
-        """The meaning of the paper's words, as a list."""
-        first = f"- “best”, “larger”, “worse”: a paired difference beyond {LEVEL:.0f} of its standard errors"
-        return "\n".join([first, *(f"- {words.format(LIMITS[word])}" for word, words in WORDS.items())])
-
-    def multiplicity(self) -> str:
-        """How many numbers are judged at once, and how many verdicts on them stand if that is counted."""
-        judged = [one for finding in self.findings.values() for one in finding.figures if one.margin is not None]
-        tails = student.sf([abs(one.margin or 0.0) for one in judged], [one.df or math.inf for one in judged])
-        decided = sum(figure.verdict in (HOLDS, NOT) for figure in judged)
-        chance = math.erfc(LEVEL / math.sqrt(2)) * len(judged)
-        together = int((holm_adjusted(2 * tails) <= 0.05).sum())
-        return (
-            f"Many numbers are judged at once: {len(judged)} with a standard error. Were each of them exactly at its "
-            f"limit, chance alone would decide about {chance:.0f}. In fact {decided} are decided, and "
-            f"{together} of these would remain so under Holm's correction for all of them, at 5 %."
-        )
-
-    def sentences(self) -> str:
-        """Abstract and conclusion, sentence by sentence."""
-        parts = []
-        for where, own in groupby(SENTENCES, lambda sentence: sentence.where):
-            rows = [[sentence.text, " · ".join(self.links(sentence.claims)) or "no claim"] for sentence in own]
-            parts += [f"### {where.capitalize()}\n", *table(["the paper writes", "claims"], rows)]
-        return "\n".join(parts)
-
-    def list(self) -> str:
-        """All claims in one table, which the script of the page can filter; first those that do not hold."""
-        first = (NOT, PART, UNDECIDED, CANNOT, HOLDS)
-        rows = []
-        for claim in sorted(CLAIMS, key=lambda claim: first.index(self.findings[claim.id].verdict)):
-            verdict, link = self.findings[claim.id].verdict, f"{{ref}}`{claim.where} <claim-{claim.id}>`"
-            rows.append([f"{SYMBOLS[verdict]} {verdict}", claim.statement, link, self.chapter(claim.chapter)])
-        lines = table(["verdict", "the paper states", "where", "chapter"], rows)
-        return "\n".join([":::{container} claims-list", "", *lines, ":::"])
-
-    def details(self) -> str:
-        """Every claim with its reason and its numbers, folded, by chapter."""
-        parts = []
-        for label, (_, name) in chapters().items():
-            parts += [f"### {name}\n", *(self.detail(claim) for claim in CLAIMS if claim.chapter == label)]
-        return "\n".join(parts)
-
-    def detail(self, claim: Claim) -> str:
-        """One claim, folded."""
-        finding = self.findings[claim.id]
-        lines = [
-            f"(claim-{claim.id})=", f"::::{{dropdown}} {SYMBOLS[finding.verdict]} {finding.verdict}: {claim.statement}",
-            f":class-container: claim-card verdict-{VERDICTS.index(finding.verdict)} chapter-{claim.chapter}", "",
-            f"*{claim.where}* · chapter {self.chapter(claim.chapter)} · `{claim.id}`", "", finding.because, "",
-            *(figures(finding.figures) if finding.figures else []),
-            f"Derived from: {', '.join(f'`{name}`' for name in finding.evidence) or 'nothing that is recorded'}.",
-            "::::", "",
-        ]  # fmt: skip
-        return "\n".join(lines)
-
-    def book(self) -> str:
-        """Numbers about questions that the paper does not ask: no verdict."""
-        parts = []
-        for one in FINDINGS:
-            finding = one.finding()
-            bare = [replace(figure, verdict=None, rule="") for figure in finding.figures]
-            parts += [f"**{one.statement}** (chapter {self.chapter(one.chapter)})", ""]
-            parts += [re.split(" Of | The number is| Nothing here", finding.because)[0], "", *figures(bare)]
-        return "\n".join(parts)
+    return fill(
+        text, "claims.jinja", paper=paper, catalogue=catalogue, verdict=verdict, symbols=SYMBOLS, chapters=chapters(),
+        findings=findings, staged=staged, verdicts=verdicts, figures=figures, without_verdict=without_verdict,
+        judged=multiplicity(findings),
+    )  # fmt: skip
 
 
-def figures(shown: Iterable[Figure]) -> list[str]:
-    """Lines of the table of numbers: paper, ours, difference in combined standard errors; without empty columns."""
+def multiplicity(findings: Mapping[str, Finding]) -> dict[str, float]:
+    """How many numbers are judged at once, and how many verdicts on them stand if that is counted."""
+    judged = [one for finding in findings.values() for one in finding.figures if one.margin is not None]
+    tails = student.sf([abs(one.margin or 0.0) for one in judged], [one.df or math.inf for one in judged])
+    return {
+        "numbers": len(judged), "chance": math.erfc(verdict.LEVEL / math.sqrt(2)) * len(judged),
+        "decided": sum(one.verdict in (HOLDS, NOT) for one in judged),
+        "together": int((holm_adjusted(2 * tails) <= 0.05).sum()),
+    }  # fmt: skip
+
+
+def figures(shown: Iterable[Figure]) -> str:
+    """The table of numbers: paper, ours, difference in combined standard errors; without empty columns."""
     rows = [
         [f.label, number(f.paper, f.paper_se), number(f.ours, f.se),
          "" if f.apart is None else f"{f.apart:+.1f}".replace("-", "−"),
@@ -194,24 +86,24 @@ def plain(text: str) -> str:
 
 
 def report(
-    verdict: str | None = None, chapter: str | None = None, as_json: bool = False, write: bool = False
+    wanted: str | None = None, chapter: str | None = None, as_json: bool = False, write: bool = False
 ) -> tuple[list[str], bool]:
     """Lines to print, or all numbers as JSON, and whether all derived verdicts are the stated ones.
 
-    verdict, chapter : show these claims only; all of them are derived in any case
+    wanted, chapter : show the claims with this verdict, of this chapter only; all of them are derived in any case
     write : save the derived verdicts as expected
     """
-    if verdict is not None:  # refused before the work begins
-        require_one_of("--verdict", verdict, VERDICTS)
+    if wanted is not None:  # refused before the work begins
+        require_one_of("--verdict", wanted, VERDICTS)
     labels = [label for label, (file, name) in chapters().items() if chapter is None or chapter in (label, file, name)]
     if not labels:
         raise UserError(f"--chapter must be one of {', '.join(chapters())}; found {chapter!r}.")
-    findings = derive(CLAIMS)
+    findings = paper.derive(CLAIMS)
     own = [(claim, findings[claim.id]) for claim in CLAIMS if claim.chapter in labels]
-    shown = [(claim, finding) for claim, finding in own if verdict in (None, finding.verdict)]
+    shown = [(claim, finding) for claim, finding in own if wanted in (None, finding.verdict)]
     if write:
-        state(findings)
-    wrong = disagreements(findings, stated())
+        paper.state(findings)
+    wrong = paper.disagreements(findings, paper.stated())
     if as_json:
         facts = [
             {name: getattr(claim, name) for name in ("id", "where", "statement", "chapter")} | asdict(finding)

@@ -10,47 +10,16 @@ from pathlib import Path
 from insdel.store import replace
 from insdel_book import benchmark
 from insdel_book.cache import SRC, folder_hash
-from insdel_book.pages import table
-from insdel_book.pages.claims import Page, fill
+from insdel_book.pages import fill, table
+from insdel_book.pages.claims import claims_page
 from insdel_paper import results
-from insdel_paper.claims import CLAIMS, derive
-from insdel_paper.claims.slips import SLIPS, TYPOGRAPHIC, open_questions
+from insdel_paper.claims import CLAIMS, derive, slips
 from insdel_paper.studies.breadth import games as frozen
-
-STATES = {True: "✓ confirmed", False: "✗ refuted: the printed version holds", None: "– cannot be checked here"}
 
 
 def errata_page(text: str) -> str:
     """Return the page as Markdown, from the text of book/errata.md."""
-    lines = (f"- **{where}.** {question}" for where, question in open_questions().items())
-    return fill(text, {"slips": slips, "open": lambda: "\n".join(lines), "brief": brief})
-
-
-def slips() -> str:
-    """Every slip that changes a number, a formula or a reading, with its consequence and its check."""
-    lines = []
-    for slip in SLIPS:
-        if slip.matters:
-            shown = slip.shown()
-            state = f"◐ {shown.words}" if shown.words and shown.confirmed else STATES[shown.confirmed]
-            lines += [
-                f"(erratum-{slip.number})=", f"### Erratum {slip.number}, {slip.where}", "",
-                f"- **Printed:** {slip.printed}", f"- **Should be:** {slip.corrected}",
-                f"- **Consequence:** {slip.consequence}", f"- **Check:** {state}", "",
-                ":::{dropdown} The check", shown.evidence, ":::", "",
-            ]  # fmt: skip
-    return "\n".join(lines)
-
-
-def brief() -> str:
-    """All else, a line each: slips with a number, which other pages link to, then slips of the pen."""
-    lines = []
-    for slip in SLIPS:
-        if not slip.matters:
-            mark = STATES[slip.shown().confirmed].split()[0]
-            line = f"**{slip.number}** · {slip.where}: {slip.printed} → {slip.corrected} {mark}"
-            lines += [f"(erratum-{slip.number})=", line, ""]
-    return "\n".join([*lines, *(f"- {where}: {printed} → {corrected}" for where, printed, corrected in TYPOGRAPHIC)])
+    return fill(text, "errata.jinja", errata=slips, questions=slips.open_questions())
 
 
 def benchmark_page(text: str) -> str:
@@ -58,8 +27,7 @@ def benchmark_page(text: str) -> str:
     games = frozen.load()
     shown = benchmark.readable(benchmark.standing(games, games.areas))
     about = f"{len(games.lattices):,} games, {len(games.cells)} cells, {games.cells['table'].nunique()} tables."
-    lines = [about, "", *table(list(shown.columns), shown.to_numpy().tolist())]
-    return text.replace("% benchmark", "\n".join(lines))
+    return text.replace("% benchmark", f"{about}\n\n{table(list(shown.columns), shown.to_numpy().tolist())}")
 
 
 def write_pages(root: Path, folder: Path, staged: Collection[str]) -> None:
@@ -67,9 +35,9 @@ def write_pages(root: Path, folder: Path, staged: Collection[str]) -> None:
 
     root : of the repository, whose build/cache keeps what was derived from the same records by the same code
     """
-    claims = cache(lambda: Page(derive(CLAIMS), staged))
+    found = cache(lambda: derive(CLAIMS))
     makers = {
-        **dict.fromkeys(("claims", "claims_details"), lambda text: claims().fill(text)),
+        **dict.fromkeys(("claims", "claims_details"), lambda text: claims_page(text, found(), staged)),
         "errata": errata_page, "benchmark": benchmark_page,
     }  # fmt: skip
     packages = [folder_hash(SRC / name) for name in ("insdel", "insdel_paper", "insdel_book")]
