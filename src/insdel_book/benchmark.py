@@ -130,8 +130,8 @@ def own_cell(model: str, path: Path, target: str, seed: int = 0) -> Games:
     chosen = insdel.policies.one_to_one(sample, seed)
     few = np.flatnonzero((chosen.differing >= 2) & (chosen.differing <= MOST_D))[:40]
     if not len(few):
-        least = chosen.differing.min()
-        raise UserError(f"a cell needs pairs that differ in 2 to {MOST_D} features; found at least {least}.")
+        found = f"found at least {chosen.differing.min()}"
+        raise UserError(f"a cell needs pairs that differ in 2 to {MOST_D} features; {found}.")
     x, reference = chosen.x.iloc[few], chosen.reference.iloc[few]
     lattices = list(insdel.lattices(subject.f, x, reference, progress=False))
     own = [insdel.Lattice(np.asarray(one.values), tuple(range(one.d)), one.d) for one in lattices]  # the players only

@@ -165,8 +165,7 @@ def sliders(games: Mapping[str, Mapping[tuple[int, ...], float]], still: str) ->
     games : title → {u: Δ_u}, features counted from 1 as in `examples.game`; each gets a button, the first is shown
     """
     subsets = [u for size in (1, 2, 3) for u in combinations((1, 2, 3), size)]
-    unknown = {u for dividends in games.values() for u in dividends} - set(subsets)
-    if unknown:
+    if unknown := {u for dividends in games.values() for u in dividends} - set(subsets):
         raise ValueError(f"a three-feature game needs sets among {subsets}; found {sorted(unknown)}. Leave them out.")
     rows = {title: [float(dividends.get(u, 0.0)) for u in subsets] for title, dividends in games.items()}
     sizes = [abs(delta) for row in rows.values() for delta in row]

@@ -166,8 +166,8 @@ def typeset(folder: Path, strict: bool, log: Log = print, builder: str = "html")
     known = [line for line in problems if not ELSEWHERE.search(line)]
     for line in known:
         log(line)
-    if len(problems) > len(known):
-        log(f"{len(problems) - len(known)} references to chapters that are not part of this build are plain text in it")
+    if count := len(problems) - len(known):
+        log(f"{count} references to chapters that are not part of this build are plain text in it")
     return work / "_build" / builder
 
 

@@ -11,6 +11,8 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
+import nbformat
+
 from insdel_book.chapters import Chapter
 from insdel_paper import data
 
@@ -60,8 +62,6 @@ def code_hash(root: Path, modules: Iterable[str], since: float | None = None) ->
 
 def run_facts(path: Path) -> dict[str, Any] | None:
     """Return what an executed notebook notes about its run; None if it is damaged."""
-    import nbformat
-
     try:
         notebook = nbformat.read(path, as_version=4)
         nbformat.validate(notebook)

@@ -69,8 +69,7 @@ def list_chapters(root: Path) -> list[Chapter]:
     files = toc_files(read_yaml(root / "_toc.yml"))
     names = [Path(file).stem for file in files if file.startswith("notebooks/")]
     chapters = [Chapter(name, root / "notebooks" / f"{name}.md") for name in names]
-    missing = [chapter.source.name for chapter in chapters if not chapter.source.is_file()]
-    if missing:
+    if missing := [chapter.source.name for chapter in chapters if not chapter.source.is_file()]:
         raise UserError(f"_toc.yml names {', '.join(missing)}, not found in notebooks/. Write or unlist it.")
     return chapters
 
@@ -113,8 +112,7 @@ def record(data: str | None = None, evidence: str = "live", **facts: Any) -> Non
 
     if data is not None:
         facts["data"] = f"{data} (this page's run), real (recorded runs)" if evidence == "recorded" else data
-    text = ", ".join(f"{name}: {value}" for name, value in facts.items())
-    display({RECORD: facts, "text/plain": text}, raw=True)
+    display({RECORD: facts, "text/plain": ", ".join(f"{name}: {fact}" for name, fact in facts.items())}, raw=True)
 
 
 def glue_numbers(prefix: str, **numbers: Any) -> None:
@@ -131,10 +129,9 @@ def run_cells(root: Path, chapter: Chapter, values: Mapping[str, Any], profile: 
     import pandas as pd
 
     parameters = chapter.parameters()
-    names = {name: parameter.default for name, parameter in parameters.items()}
+    names = {name: parameter.default for name, parameter in parameters.items()} | {"__name__": "chapter"}
     names |= profile_values(root, chapter, profile) | check_values(parameters, values)
     code = [cell for cell in chapter.read().cells if cell.cell_type == "code"]
-    names["__name__"] = "chapter"
     with plt.rc_context(), pd.option_context("display.max_colwidth", 50):  # what it sets is its own
         for cell in code[2:]:  # after those that install and set
             try:

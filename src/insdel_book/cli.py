@@ -69,10 +69,10 @@ def parser() -> argparse.ArgumentParser:
 
 def _need_book_extra() -> None:
     """Refuse early if chapters cannot run."""
-    from insdel_book.doctor import has_book_extra
+    from insdel_book.doctor import missing_packages
 
-    if not has_book_extra():
-        raise UserError('papermill and Jupyter Book are needed but missing: pip install "insdel[book]"')
+    if missing := missing_packages():
+        raise UserError(f'needed but missing: {", ".join(missing)}. Install them: pip install "insdel[book]"')
 
 
 def log(text: str) -> None:
@@ -95,14 +95,16 @@ def run_command(options: argparse.Namespace) -> None:
         values["evidence"] = "live"
     _need_book_extra()
     from insdel_book.build import run_one
-    from insdel_book.space import check_room, fresh_folder, refuse_taken
+    from insdel_book.space import check_room, fresh_folder
 
     check_room(root / "build", "run")
     default = root / "runs" / chapter.name / datetime.now().strftime("%Y%m%d-%H%M%S")
     place = options.output.resolve() if options.output else None
     check_room((place or default).parent, "run")
-    if place:
-        refuse_taken(place, f"{chapter.name}.ipynb")
+    if place and place.is_file():
+        raise UserError(f"{place} is a file; a folder is needed. Name another with -o.")
+    if place and (taken := [name for name in ("html", f"{chapter.name}.ipynb") if (place / name).exists()]):
+        raise UserError(f"{place} holds {taken[0]} already; runs are never overwritten. Name another with -o.")
     written = run_one(root, chapter, values, lambda: place or fresh_folder(default), options.profile, log)
     log("\n".join(map(str, written)))
 
@@ -134,8 +136,7 @@ def benchmark_command(options: argparse.Namespace) -> None:
 def user_values(options: argparse.Namespace) -> dict[str, str]:
     """Return the parameters of the command line, all of them text."""
     given = [*map(tuple, options.parameter), *([("scheduler", options.scheduler)] if options.scheduler else [])]
-    twice = {name for name, _ in given if sum(name == other for other, _ in given) > 1}
-    if twice:
+    if twice := {name for name, _ in given if sum(name == other for other, _ in given) > 1}:
         raise UserError(f"parameter {sorted(twice)[0]!r} is given twice. Give it once; a list is written a,b,c.")
     return dict(given)
 
@@ -194,11 +195,10 @@ def data_command(options: argparse.Namespace) -> None:
             raise UserError(f"use `insdel data` or `insdel data fetch NAME`; found {' '.join(options.fetch)!r}.")
         log(str(datasets.fetch(options.fetch[1])))
         return
+    known = {True: "as published", False: "NOT as published: another hash", None: "hash not on record"}
     for entry in datasets.available():
-        known = {True: "as published", False: "NOT as published: another hash", None: "hash not on record"}
-        result = f"real: {entry['found']} ({known[entry['sha_ok']]})"
-        missing = f"simulated, for there is no real file; to get it: {entry['get']}"
-        log(f"{entry['name']}: {entry['what']}\n  {result if entry['found'] else missing}")
+        real, missing = f"{entry['found']} ({known[entry['sha_ok']]})", f"no file; to get it: {entry['get']}"
+        log(f"{entry['name']}: {entry['what']}\n  {f'real: {real}' if entry['found'] else f'simulated: {missing}'}")
 
 
 def record_command(options: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ chapters' resolved trees, so that "Theorem 5.1" on a slide is the book's Theorem
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from html import escape
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -47,8 +48,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put the slides of a lecture into its page, which holds nothing but a title so far."""
-    deck = app.config.insdel_decks.get(docname)
-    if deck is None:
+    if (deck := app.config.insdel_decks.get(docname)) is None:
         return
     chapters = {name: app.env.get_and_resolve_doctree(name, app.builder) for name in deck["chapters"]}
     numbers = app.env.toc_fignumbers[docname] = {}  # kind → id → number, of all chapters
@@ -85,7 +85,7 @@ def chapter_title(env: BuildEnvironment, docname: str) -> str:
 def labelled(tree: nodes.Node, label: str) -> nodes.Element | None:
     """The node of a tree that has this label."""
     elements = (node for node in tree.findall(nodes.Element) if not isinstance(node, nodes.target))
-    return next((node for node in elements if label in (*node["ids"], *node["names"])), None)
+    return next((node for node in elements if label in node["ids"] + node["names"]), None)
 
 
 def slide(name: str, kind: str, parts: list[nodes.Element], source: str) -> nodes.section:
@@ -109,15 +109,12 @@ def box_above(node: nodes.Element, is_wanted: Callable[[nodes.Element], bool]) -
     return [other for other in before if is_wanted(other)][-1:]
 
 
-def is_question(node: nodes.Element) -> bool:
-    """Whether a node is a box that asks for a prediction."""
-    return has_title(node, "Predict first")
-
-
 def has_title(node: nodes.Element, text: str) -> bool:
     """Whether a node is a box or a section with this title."""
     return isinstance(node, nodes.admonition | nodes.section) and node.children[0].astext() == text
 
+
+is_question = partial(has_title, text="Predict first")
 
 def passage(node: nodes.Element) -> list[nodes.Element]:
     """The text of a section up to its first code or subsection, without questions and words that announce the code."""

@@ -71,8 +71,7 @@ def report(device: str, log: Callable[[str], None]) -> bool:
             verdict, text = "FAILED", f"{type(error).__name__}: {' '.join(str(error).split())[:300]}{where}"
         verdicts.append(verdict)
         log(f"{verdict:<8}{name:<34}{text}")
-    log(f"\n{LEGEND}")
-    log(f"{len(verdicts)} checks: " + ", ".join(f"{verdicts.count(word)} {word}" for word in VERDICTS))
+    log(f"\n{LEGEND}\n{len(verdicts)} checks: " + ", ".join(f"{verdicts.count(word)} {word}" for word in VERDICTS))
     return not {"DIFFERS", "FAILED"} & set(verdicts)
 
 

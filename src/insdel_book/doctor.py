@@ -38,7 +38,7 @@ def examine(root: Path) -> Iterator[Diagnosis]:
     remedy = "" if sys.version_info >= (3, 11) else "install Python 3.11 or newer"
     yield Diagnosis("Python", platform.python_version(), remedy)
     for name in BOOK_PACKAGES:
-        yield Diagnosis(name, _version(name), 'pip install "insdel[book]"' if _version(name) == MISSING else "")
+        yield Diagnosis(name, _version(name), 'pip install "insdel[book]"' if name in missing_packages() else "")
     remedy = "" if _version("torch") == TORCH else f"pip install torch=={TORCH}: other releases change results slightly"
     yield Diagnosis("torch", _version("torch"), remedy, needed=False)
     yield _lock(root)
@@ -54,7 +54,7 @@ def examine(root: Path) -> Iterator[Diagnosis]:
     found = f"{free:.1f} GiB free; needed in GiB: " + ", ".join(f"{name} {size:g}" for name, size in NEEDED_GIB.items())
     remedy = f"make room for {', '.join(short)}, or remove build/" if short else ""
     yield Diagnosis("disk", found, remedy, needed="quick" in short)
-    if has_book_extra():  # else chapters cannot be read, and nothing was built
+    if not missing_packages():  # else chapters cannot be read, and nothing was built
         yield from _cache(root)
     remedy = "" if find_browser() else "only the browser tests need one: install Chromium"
     yield Diagnosis("browser", find_browser() or "none", remedy, needed=False)
@@ -95,11 +95,9 @@ def _data() -> Iterator[Diagnosis]:
         advice = "chapters simulate the data, and say so; to use real files, set INSDEL_DATA to their folder"
         yield Diagnosis("real data", "INSDEL_DATA is not set", advice, needed=False)
     for entry in data.available():
-        found, remedy = f"real: {entry['found']}", ""
-        if not entry["found"]:
-            found, remedy = "no real file: simulated", entry["get"]
-        elif entry["sha_ok"] is False:
-            remedy = "not the published file: compare its size, or fetch it again"
+        wrong = "not the published file: compare its size, or fetch it again" if entry["sha_ok"] is False else ""
+        real = f"real: {entry['found']}", wrong
+        found, remedy = real if entry["found"] else ("no real file: simulated", entry["get"])
         yield Diagnosis(f"data, {entry['name']}", found, remedy, needed=False)
 
 
@@ -151,7 +149,7 @@ def in_words(seconds: float) -> str:
 
 def find_browser() -> str | None:
     """Return the command of an installed Chromium-like browser."""
-    return next((name for name in BROWSERS if shutil.which(name)), None)
+    return next(filter(shutil.which, BROWSERS), None)
 
 
 def report(root: Path) -> tuple[list[str], bool]:
@@ -162,6 +160,6 @@ def report(root: Path) -> tuple[list[str], bool]:
     return lines, not any(finding.remedy and finding.needed for finding in findings)
 
 
-def has_book_extra() -> bool:
-    """Whether the packages that run chapters, build pages and make slides are installed."""
-    return MISSING not in map(_version, BOOK_PACKAGES)
+def missing_packages() -> list[str]:
+    """Those packages that are not installed, of all that run chapters, build pages and make slides."""
+    return [name for name in BOOK_PACKAGES if _version(name) == MISSING]

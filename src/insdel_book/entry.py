@@ -24,19 +24,6 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
         raise PermissionError(f"an entry works in its own process alone; {event} is refused")
 
 
-def _find(text: str) -> Any:
-    """Run file.py and return what it calls `name`; without the library, whose start takes seconds."""
-    place, _, name = text.rpartition(":")
-    path = Path(place)
-    if path.suffix != ".py" or not path.is_file():
-        raise FileNotFoundError(f"an entry is named file.py:name; found no such file at {place or text!r}")
-    sys.path.insert(0, str(path.resolve().parent))
-    found = runpy.run_path(str(path))
-    if name not in found:
-        raise AttributeError(f"{path.name} has no {name!r}")
-    return found[name]
-
-
 def main(pipe: Connection, text: str) -> None:
     """Load an entry and answer games until somebody ends this process."""
     os.dup2(2, 1)  # what the entry prints goes to the error stream
@@ -44,7 +31,14 @@ def main(pipe: Connection, text: str) -> None:
         import numpy as np
 
         sys.addaudithook(_refuse)
-        method = _find(text)
+        place, _, name = text.rpartition(":")
+        if not place.endswith(".py") or not Path(place).is_file():
+            raise FileNotFoundError(f"an entry is named file.py:name; found no such file at {place or text!r}")
+        sys.path.insert(0, str(Path(place).resolve().parent))
+        found = runpy.run_path(place)  # without the library, whose start takes seconds
+        if name not in found:
+            raise AttributeError(f"{Path(place).name} has no {name!r}")
+        method = found[name]
         pipe.send({"ready": True})
         while True:
             task = pipe.recv()

@@ -39,15 +39,12 @@ class Job:
     last: Sequence[float] = (10.0,)  # when its code cells began in the last run, and its whole time, in seconds
     cell: int = 0
     cells: int = 0
+    reached: float = 0.0  # how far it is, in seconds of the last run
 
     def on_cell_start(self, cell: int, cells: int) -> None:
         """Note the number of the cell that begins, from 1."""
         self.cell, self.cells = cell, cells
-
-    @property
-    def reached(self) -> float:
-        """How far it is, in seconds of the last run."""
-        return self.last[self.cell - 1] if 0 < self.cell < len(self.last) else 0.0
+        self.reached = self.last[cell - 1] if cell < len(self.last) else 0.0
 
     def run(self, threads: int) -> float:
         """Run the chapter, write the executed notebook and return the seconds it took."""
@@ -55,8 +52,8 @@ class Job:
         try:
             replace(self.path, nbformat.writes(notebook))  # a half-written notebook must never pass for a cached one
         except OSError as error:
-            kept = f"cannot be kept: {error.strerror} ({self.path.parent})"
-            raise OSError(f"{self.chapter.name} ran, but {kept}.") from None
+            place = f"{error.strerror} ({self.path.parent})"
+            raise OSError(f"{self.chapter.name} ran, but cannot be kept: {place}.") from None
         return float(notebook.metadata["insdel"]["seconds"])
 
 

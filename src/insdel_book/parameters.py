@@ -119,12 +119,12 @@ def inspect_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any
     values : checked already by `check_values`; only what the user set
     """
     for name, value in values.items():
-        like = re.search(r"a file like (\S+)", parameters[name].may_be)
-        if value is not None and like:
+        if value is not None and (like := re.search(r"a file like (\S+)", parameters[name].may_be)):
             from insdel_paper.data import DataError, files
 
+            kind = LIKE[like[1]]
             try:
-                files.MODULES[LIKE[like[1]]].read(files.given(LIKE[like[1]], value))
+                files.MODULES[kind].read(files.given(kind, value))
             except (DataError, FileNotFoundError) as error:
                 raise UserError(f"parameter {name!r}: {error}") from None
     if values.get("csv") is not None:

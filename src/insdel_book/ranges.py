@@ -129,7 +129,7 @@ def forms(text: str) -> list[tuple[Callable[[re.Match[str]], Any], re.Match[str]
         hits = [(make, match) for form, make in FORMS.items() if (match := re.fullmatch(form, part.strip()))]
         if not hits or (part.startswith("each ") and not forms(part[5:])):
             raise ValueError(f"{part!r} is no range, such as 2 to 5, at least 1, one of a, b, None or a file")
-        found.append(hits[0])
+        found += hits[:1]
     return found
 
 
@@ -145,19 +145,19 @@ def parse(text: str) -> TypeAdapter[Any]:
 
 def reason(refusal: ValidationError) -> str:
     """Why a value was refused; empty if the words for the range say it already."""
-    return max(map(_reason, refusal.errors()), key=len)
-
-
-def _reason(error: Any) -> str:
-    context, kind = error.get("ctx", {}), error["type"]
-    if kind == "literal_error":
-        return f"{error['input']!r} is none of {context['expected'].replace(chr(39), '')}"
-    if "error" in context:  # of our own validators
-        return str(context["error"])
-    if kind == "int_parsing_size" or context.get("le") == LARGEST:
-        return f"too large: at most {LARGEST}"
-    if kind.startswith(("int", "float", "finite")):
-        return "not a whole number" if kind.startswith("int") else "not a number"
+    reasons = [""]
     known = {"list_type": "not a list", "too_short": "none at all",
              "string_type": "not text; with papermill, -r passes text as it is"}  # fmt: skip
-    return known.get(kind, "")
+    for error in refusal.errors():
+        context, kind = error.get("ctx", {}), error["type"]
+        if kind == "literal_error":
+            reasons.append(f"{error['input']!r} is none of {context['expected'].replace(chr(39), '')}")
+        elif "error" in context:  # of our own validators
+            reasons.append(str(context["error"]))
+        elif kind == "int_parsing_size" or context.get("le") == LARGEST:
+            reasons.append(f"too large: at most {LARGEST}")
+        elif kind.startswith(("int", "float", "finite")):
+            reasons.append("not a whole number" if kind.startswith("int") else "not a number")
+        else:
+            reasons.append(known.get(kind, ""))
+    return max(reasons, key=len)

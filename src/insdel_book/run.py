@@ -116,8 +116,8 @@ def _run_cells(
         lines = code[len(begun) - 1].splitlines()
         excerpt = [f"    {line}" for line in [*lines[:12], *(["…"] if len(lines) > 12 else [])]]
         why = [limits()] if error.ename in ("MemoryError", "OSError", "RuntimeError") else []
-        head = f"{name}, code cell {len(begun)} failed:"
-        raise ChapterError("\n".join([head, *excerpt, f"  {error.ename}: {error.evalue}", *why])) from None
+        text = [f"{name}, code cell {len(begun)} failed:", *excerpt, f"  {error.ename}: {error.evalue}", *why]
+        raise ChapterError("\n".join(text)) from None
     except (DeadKernelError, RuntimeError) as error:
         raise ChapterError(f"{name}: the kernel died in code cell {len(begun)} ({error}); {limits()}") from None
     return begun
@@ -141,8 +141,7 @@ def take_records(notebook: Any) -> dict[str, Any]:
     """Return what the chapter noted with `record`, and take it out of the cells' outputs."""
     facts: dict[str, Any] = {}
     for cell in notebook.cells:
-        noted = [out for out in cell.get("outputs", []) if RECORD in out.get("data", {})]
-        for output in noted:
+        for output in [out for out in cell.get("outputs", []) if RECORD in out.get("data", {})]:
             facts |= output["data"][RECORD]
             cell.outputs.remove(output)
     return facts

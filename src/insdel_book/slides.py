@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import nbformat
 
@@ -36,14 +36,13 @@ PICTURED = ("figure", "statement")
 KINDS = (*LABELS, "notice", "question")
 
 
-@dataclass(frozen=True)
-class Slide:
+class Slide(NamedTuple):
     """What is shown, and by which label it is found; how long it takes, and what to say."""
 
     kind: str
     label: str
-    minutes: int = field(default=0, compare=False)
-    note: str = field(default="", compare=False)
+    minutes: int = 0
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,9 +62,8 @@ class Lecture:
 
 def read_lectures(path: Path) -> dict[str, Lecture]:
     """Return the lectures by name, in the order of the table."""
-    table = read_yaml(path)
     lectures = {}
-    for number, (name, entry) in enumerate(table.items(), start=1):
+    for number, (name, entry) in enumerate(read_yaml(path).items(), start=1):
         slides = []
         for line in entry["slides"]:
             minutes, note = line.pop("minutes", 0), line.pop("note", "")
@@ -157,7 +155,7 @@ def stage_slides(
             noted = nbformat.read(executed[name], as_version=4).metadata["insdel"]["recorded"]
             about = ", ".join(noted[key] for key in ("data", "note") if key in noted)
             remarks[f"notebooks/{name}"] = about and f"its own run: {about}"
-        decks[page] = {"chapters": remarks, "slides": [list(vars(slide).values()) for slide in lecture.slides]}
+        decks[page] = {"chapters": remarks, "slides": list(map(list, lecture.slides))}
         (folder / f"{page}.md").write_text(f"# {title}\n", encoding="utf-8")
         links.append("; ".join([f"1. [{title}]({page}.md)", *others]))
     (folder / "index.md").write_text("\n".join([f"# {config['title']}\n", *links, ""]), encoding="utf-8")

@@ -72,15 +72,6 @@ def scratch(folder: Path) -> Iterator[Path]:
         yield Path(name)
 
 
-def refuse_taken(place: Path, notebook: str) -> None:
-    """Refuse a folder that a user named if it is a file, or holds a run or a notebook of that name."""
-    if place.is_file():
-        raise UserError(f"{place} is a file; a folder is needed. Name another with -o.")
-    for name in ("html", notebook):
-        if (place / name).exists():
-            raise UserError(f"{place} holds {name} already; runs are never overwritten. Name another with -o.")
-
-
 def fresh_folder(default: Path) -> Path:
     """Make a folder that is new, with -2, -3, … if need be: two runs in one second get a folder each."""
     for number in count(1):

@@ -44,12 +44,12 @@ TEMPLATES.filters |= {"cell": cell, "code": code, "plain": plain}
 
 def fill(text: str, template: str, **names: Any) -> str:
     """Replace every line `% claims: NAME` (or errata) by what the macro of that name makes of these names."""
-    macros = vars(TEMPLATES.get_template(template).make_module(names))
+    module = TEMPLATES.get_template(template).make_module(names)
+    macros = {name: macro for name, macro in vars(module).items() if not name.startswith("_")}
 
     def block(match: re.Match[str]) -> str:
         if match[1] not in macros:
-            known = ", ".join(name for name in macros if not name.startswith("_"))
-            raise ValueError(f"the page asks for {match[1]!r}, but the blocks are: {known}.")
+            raise ValueError(f"the page asks for {match[1]!r}, but the blocks are: {', '.join(macros)}.")
         return str(macros[match[1]]())
 
     return MARK.sub(block, text)

@@ -73,10 +73,8 @@ def number(value: float | None, se: float | None = None) -> str:
     """A number, with its standard error to two digits where it has one."""
     if value is None:
         return ""
-    if not se or math.isnan(se):
-        text = f"{value:,.0f}" if abs(value) >= 1000 and value == round(value) else f"{value:.4g}"
-    else:
-        text = plus_minus(value, se)
+    is_large = abs(value) >= 1000 and value == round(value)
+    text = plus_minus(value, se) if se and se == se else f"{value:,.0f}" if is_large else f"{value:.4g}"
     return text.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "−")
 
 
