@@ -19,10 +19,7 @@ from insdel_book.course import clone, find_root
 from insdel_book.parameters import check_values, inspect_values, reach
 
 TYPES = {"path": Path, "int": int, "float": float}  # of options, by their names in commands.toml
-KEPT = (
-    "what was published before is untouched, finished chapters and finished chunks of comparisons are kept: "
-    "the same command continues from there"
-)
+KEPT = "what was published is untouched; finished chapters and chunks are kept: the same command continues from there"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

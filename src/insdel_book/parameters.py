@@ -135,9 +135,12 @@ def inspect_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any
     elif values.get("target") is not None:
         raise UserError("target needs csv, the table that has this column. Add -p csv FILE.")
     if str(values.get("model", "")).endswith(".safetensors"):
-        from insdel.own import mlp
+        from safetensors import SafetensorError, safe_open
 
-        mlp.load(values["model"])
+        try:
+            safe_open(values["model"], framework="numpy")
+        except SafetensorError as error:
+            raise UserError(f"parameter 'model': a safetensors file is needed; found {error}. Is it complete?") from None
     if values.get("scheduler"):
         reach(values["scheduler"])
     if "network" in parameters and values.get("label") is not None:

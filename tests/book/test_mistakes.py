@@ -50,7 +50,7 @@ COMMANDS = [
     ("run bangalore -p path conflict.csv", "resolve the merge"),
     ("run own -p csv ragged.csv -p target a", "row 1 has 2"),
     ("run own -p csv conflict.csv -p target a", "single column"),
-    ("run own -p model small.safetensors", "announces a header"),
+    ("run own -p model small.safetensors", "header too large. Is it complete?"),
     ("run own -p model nowhere.py:predict", "there is no file"),
     ("record nothing", "there is no run 'nothing'"),
     ("record bangalore -p nope 3", "has no parameter nope"),
