@@ -140,7 +140,7 @@ def inspect_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any
         try:
             safe_open(values["model"], framework="numpy")
         except SafetensorError as error:
-            raise UserError(f"parameter 'model': a safetensors file is needed; found {error}. Is it complete?") from None
+            raise UserError(f"parameter 'model': safetensors are needed; found {error}. Is it complete?") from None
     if values.get("scheduler"):
         reach(values["scheduler"])
     if "network" in parameters and values.get("label") is not None:
