@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,8 @@ address = test_browser.address
 PLAY = "notebooks/22_beat_shapley.html"
 CARDS, GAME = '.play[data-play="order"]', '.play[data-play="game"]'
 LOADING, PATIENCE = 120_000, 30_000  # milliseconds for a page with its mathematics, and for the answer to an action
-SMALL, LARGE = np.array([80.0, 0.0, 2.0]), np.array([180.0, 400.0, 1.5])  # the first board
+# the first board
+HOUSE = insdel.Lattice.evaluate(price, np.array([80.0, 0.0, 2.0]), np.array([180.0, 400.0, 1.5]), progress=False)
 STILL = "* { scroll-behavior: auto !important; transition: none !important; animation: none !important; }"
 
 
@@ -107,7 +108,7 @@ def lattice(deal: dict[str, Any]) -> insdel.Lattice:
     return insdel.Lattice(values, tuple(range(d)), d)
 
 
-def check_scores(page: Any, one: insdel.Lattice, cards: list[int]) -> None:
+def check_scores(page: Any, one: insdel.Lattice, cards: Sequence[int]) -> None:
     """The page's AUC, ABC and share of the best are those of the lattice."""
     wait_order(page, *cards)
     found, order = read(page, CARDS), np.array(cards)
@@ -123,15 +124,6 @@ def check_scores(page: Any, one: insdel.Lattice, cards: list[int]) -> None:
         scale = 1e-9 * float(np.abs(one.values).max()) * len(cards)
         assert found[f"{test}-abc"] == pytest.approx(float(area), abs=scale), test
         assert found[f"{test}-share"] == pytest.approx(float(area) / best, rel=1e-6, abs=scale / abs(best)), test
-
-
-def check_house(page: Any, *cards: int) -> None:
-    """The first board shows what the price formula itself gives for these cards."""
-    wait_order(page, *cards)
-    found = read(page, CARDS)
-    walks = [insdel.curve(price, SMALL, LARGE, np.array(order)) for order in (cards, cards[::-1])]
-    assert found["insertion-abc"] == pytest.approx(float(insdel.abc(walks[0])))
-    assert found["deletion-abc"] == pytest.approx(float(insdel.abc(walks[1], "deletion")))
 
 
 def centre(page: Any, card: int) -> tuple[float, float]:
@@ -154,72 +146,65 @@ def centre(page: Any, card: int) -> tuple[float, float]:
 
 
 def test_starts_in_feature_order_with_pythons_scores(page: Any) -> None:
-    check_house(page, 0, 1, 2)
-    check_scores(page, lattice(boards(page)[0]["deals"][0]), [0, 1, 2])
+    check_scores(page, HOUSE, (0, 1, 2))
+
+
+def drag(page: Any, card: int, *over: int, steps: int = 4) -> None:
+    """Take a card and hold it over others, one after the other; the button stays down."""
+    page.mouse.move(*centre(page, card))
+    page.mouse.down()
+    page.wait_for_selector(f'{CARDS} .play-dragged [data-card="{card}"]')
+    for other in over:
+        page.mouse.move(*centre(page, other), steps=steps)
 
 
 def test_drag_by_mouse(page: Any) -> None:
-    wait_order(page, 0, 1, 2)
-    page.mouse.move(*centre(page, 0))
-    page.mouse.down()
-    page.wait_for_selector(f'{CARDS} .play-dragged [data-card="0"]')
-    page.mouse.move(*centre(page, 2), steps=5)
-    check_house(page, 1, 2, 0)  # at once, while the button is still down
+    drag(page, 2, 0)
+    wait_order(page, 2, 0, 1)
+    page.mouse.move(*centre(page, 1), steps=3)  # back in one go: which lies last now
+    check_scores(page, HOUSE, (0, 1, 2))
+    page.mouse.up()
+    drag(page, 0, 2)
+    check_scores(page, HOUSE, (1, 2, 0))  # at once, while the button is still down
     page.mouse.up()
     page.wait_for_selector(f"{CARDS} .play-dragged", state="detached")
     page.mouse.move(*centre(page, 1))  # the card was let go: it does not follow
     page.locator(f'{CARDS} [data-lay="best"]').hover()
-    check_house(page, 1, 2, 0)
+    check_scores(page, HOUSE, (1, 2, 0))
 
 
-def test_drag_to_the_left_and_back_in_one_go(page: Any) -> None:
-    wait_order(page, 0, 1, 2)
-    page.mouse.move(*centre(page, 2))
-    page.mouse.down()
-    page.wait_for_selector(f'{CARDS} .play-dragged [data-card="2"]')
-    page.mouse.move(*centre(page, 0), steps=3)
-    wait_order(page, 2, 0, 1)
-    page.mouse.move(*centre(page, 1), steps=3)  # which lies last now
-    check_house(page, 0, 1, 2)
-    page.mouse.up()
-
-
-POINTER = """([figure, type, pointer, card, over, kind]) => {
+POINTER = """([figure, type, pointer, card, over]) => {
     const grip = document.querySelector(`${figure} [data-card="${card}"]`);
     grip.closest("ol").scrollIntoView({ block: "center", behavior: "instant" });
     const box = document.querySelector(`${figure} [data-card="${over}"]`).getBoundingClientRect();
     const place = { clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 };
     const held = { button: type === "pointermove" ? -1 : 0, buttons: type === "pointerup" ? 0 : 1 };
-    grip.dispatchEvent(new PointerEvent(type, { pointerId: pointer, pointerType: kind, isPrimary: pointer === 7,
+    grip.dispatchEvent(new PointerEvent(type, { pointerId: pointer, pointerType: "touch", isPrimary: pointer === 7,
         bubbles: true, cancelable: true, composed: true, ...place, ...held }));
 }"""
 
 
-def touch(page: Any, type_: str, card: int, over: int, finger: int = 7, kind: str = "touch") -> None:
+def touch(page: Any, type_: str, card: int, over: int, finger: int = 7) -> None:
     """Send what a finger on `card` sends while it is over another one; events go to where the finger came down."""
-    page.evaluate(POINTER, [CARDS, type_, finger, card, over, kind])
+    page.evaluate(POINTER, [CARDS, type_, finger, card, over])
 
 
 def test_drag_by_touch(page: Any) -> None:
-    wait_order(page, 0, 1, 2)
     touch(page, "pointerdown", 0, 0)
     page.wait_for_selector(f'{CARDS} .play-dragged [data-card="0"]')
-    touch(page, "pointermove", 0, 1)
-    check_house(page, 1, 0, 2)
-    touch(page, "pointermove", 0, 2)
-    check_house(page, 1, 2, 0)
-    touch(page, "pointerup", 0, 0)
-    page.wait_for_selector(f"{CARDS} .play-dragged", state="detached")
-    touch(page, "pointermove", 0, 1)  # after the finger has gone
-    check_house(page, 1, 2, 0)
-
-
-def test_only_the_first_finger_drags_and_a_cancelled_drag_ends(page: Any) -> None:
-    wait_order(page, 0, 1, 2)
-    touch(page, "pointerdown", 0, 0)
-    touch(page, "pointerdown", 2, 2, finger=8)
+    touch(page, "pointerdown", 2, 2, finger=8)  # only the first finger drags
     touch(page, "pointermove", 2, 1, finger=8)  # over another card than the one that is held
     wait_order(page, 0, 1, 2)
+    for other, order, end in ((1, (1, 0, 2), ""), (2, (1, 2, 0), "pointerup"), (1, (1, 2, 0), "")):
+        touch(page, "pointermove", 0, other)  # the last time after the finger has gone
+        check_scores(page, HOUSE, order)
+        if end:
+            touch(page, end, 0, 0)
+            page.wait_for_selector(f"{CARDS} .play-dragged", state="detached")
+
+
+def test_a_cancelled_drag_ends(page: Any) -> None:
+    touch(page, "pointerdown", 0, 0)
     touch(page, "pointermove", 0, 1)
     wait_order(page, 1, 0, 2)
     touch(page, "pointercancel", 0, 0)
@@ -241,13 +226,9 @@ def test_keyboard_moves_the_card_that_has_the_focus(page: Any) -> None:
              ("ArrowUp", (0, 1, 2)), ("End", (1, 2, 0)), ("Home", (0, 1, 2))]  # fmt: skip
     for key, cards in steps:
         page.keyboard.press(key)
-        check_house(page, *cards)
+        check_scores(page, HOUSE, cards)
         page.wait_for_function("document.activeElement.dataset.card === '0'")
-
-
-def test_every_card_is_a_stop_of_the_tab_key(page: Any) -> None:
-    page.locator(f'{CARDS} [data-card="0"]').focus()
-    for card in (1, 2):
+    for card in (1, 2):  # every card is a stop of the tab key
         page.keyboard.press("Tab")
         page.wait_for_function(f"document.activeElement.dataset.card === '{card}'")
 
@@ -255,11 +236,11 @@ def test_every_card_is_a_stop_of_the_tab_key(page: Any) -> None:
 def test_move_buttons(page: Any) -> None:
     later = page.get_by_role("button", name="Move garden later")
     later.click()
-    check_house(page, 0, 2, 1)
+    check_scores(page, HOUSE, (0, 2, 1))
     page.wait_for_function("button => button.ariaDisabled === 'true'", arg=later.element_handle())
     later.click(force=True)  # it is last already: nothing happens, and nothing breaks
     page.get_by_role("button", name="Move metro earlier").click()
-    check_house(page, 2, 0, 1)
+    check_scores(page, HOUSE, (2, 0, 1))
 
 
 def test_the_score_is_announced(page: Any) -> None:
@@ -292,19 +273,19 @@ def test_buttons_lay_the_orders_that_python_found(page: Any, number: int) -> Non
         assert read(page, CARDS)[f"{test}-share"] == pytest.approx(1)
 
 
-def test_boards_have_the_promised_sizes(page: Any) -> None:
+def test_boards_have_the_promised_sizes_and_the_shapley_button_sorts_by_shapley_value(page: Any) -> None:
     assert [len(board["names"]) for board in boards(page)] == [3, 3, 12, 16, 3]
-
-
-def test_the_shapley_button_sorts_by_shapley_value(page: Any) -> None:
     for board in boards(page):
         for deal in board["deals"]:
             shapley = lattice(deal).shapley()[deal["orders"]["kernel_shap"]["insertion"]]
             assert (np.diff(shapley) <= 1e-6 * np.abs(shapley).max()).all(), board["title"]
 
 
-def test_random_shuffles_sixteen_cards(page: Any) -> None:
+def test_sixteen_cards_can_be_dragged_and_shuffled(page: Any) -> None:
     one = lattice(choose_board(page, 3)["deals"][0])
+    drag(page, 0, 9, steps=10)
+    check_scores(page, one, [1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 10, 11, 12, 13, 14, 15])
+    page.mouse.up()
     page.locator(f'{CARDS} [data-lay="random"]').click()
     other = "([figure, old]) => document.querySelector(figure).dataset.order !== old"
     page.wait_for_function(other, arg=[CARDS, ",".join(map(str, range(16)))])
@@ -313,21 +294,13 @@ def test_random_shuffles_sixteen_cards(page: Any) -> None:
     check_scores(page, one, cards)
 
 
-def test_drag_a_card_of_sixteen(page: Any) -> None:
-    one = lattice(choose_board(page, 3)["deals"][0])
-    page.mouse.move(*centre(page, 0))
-    page.mouse.down()
-    page.wait_for_selector(f'{CARDS} .play-dragged [data-card="0"]')
-    page.mouse.move(*centre(page, 9), steps=10)
-    check_scores(page, one, [1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 10, 11, 12, 13, 14, 15])
-    page.mouse.up()
-
-
 def test_the_slider_for_a_changes_the_game(page: Any) -> None:
+    slider = page.locator(f"{CARDS} input[type=range]")
+    slider.wait_for(state="hidden")  # other boards have none
     board = choose_board(page, 4)
+    slider.wait_for(state="visible")
     page.locator(f'{CARDS} [data-lay="best"]').click()
     wait_order(page, 0, 2, 1)
-    slider = page.locator(f"{CARDS} input[type=range]")
     last = len(board["positions"]) - 1
     for key, position in (("Home", 0), ("ArrowRight", 1), ("End", last)):
         slider.press(key)
@@ -338,13 +311,6 @@ def test_the_slider_for_a_changes_the_game(page: Any) -> None:
     assert board["positions"][0] < -4 and board["positions"][last] > -1  # where the best order is another one
     page.locator(f'{CARDS} [data-lay="best"]').click()
     wait_order(page, 0, 1, 2)
-
-
-def test_other_boards_have_no_slider(page: Any) -> None:
-    slider = page.locator(f"{CARDS} input[type=range]")
-    slider.wait_for(state="hidden")
-    choose_board(page, 4)
-    slider.wait_for(state="visible")
 
 
 def check_game(page: Any, dividends: list[float]) -> None:
@@ -374,17 +340,7 @@ def test_sliders_of_the_game(page: Any) -> None:
     check_game(page, dividends)
 
 
-def test_curves_of_the_game_move(page: Any) -> None:
-    check_game(page, [3, 2, 1, -1.5, 0, 0, 0])
-    points = f"[...document.querySelectorAll('{GAME} polyline')].map(line => line.getAttribute('points')).join(';')"
-    before = page.evaluate(points)
-    page.get_by_role("button", name="no interaction").click()
-    check_game(page, [3, 2, 1, 0, 0, 0, 0])
-    page.wait_for_function(f"before => {points} !== before", arg=before)
-    assert page.locator(f"{GAME} polyline").count() >= 6
-
-
-def test_the_marks_say_which_order_is_best(page: Any) -> None:
+def test_curves_and_marks_follow_the_game(page: Any) -> None:
     def marked() -> dict[str, str]:
         rows = page.locator(f"{GAME} table").nth(1).locator("tbody tr").all()
         texts = [row.locator("th, td").all_inner_texts() for row in rows]
@@ -392,14 +348,20 @@ def test_the_marks_say_which_order_is_best(page: Any) -> None:
 
     check_game(page, [3, 2, 1, -1.5, 0, 0, 0])
     assert marked() == {"1, 2, 3": "Shapley", "1, 3, 2": "best"}
+    points = f"[...document.querySelectorAll('{GAME} polyline')].map(line => line.getAttribute('points')).join(';')"
+    before = page.evaluate(points)
     page.get_by_role("button", name="no interaction").click()
     check_game(page, [3, 2, 1, 0, 0, 0, 0])
     assert marked() == {"1, 2, 3": "best, Shapley"}
+    page.wait_for_function(f"before => {points} !== before", arg=before)
+    assert page.locator(f"{GAME} polyline").count() >= 6
 
 
-def test_every_board_fits_a_phone(page: Any) -> None:
+def test_every_board_fits_a_phone_when_the_window_becomes_one(page: Any) -> None:
+    size = f"document.querySelector('{CARDS} svg').viewBox.baseVal.width"
+    assert page.evaluate(size) > 500
     page.set_viewport_size({"width": 390, "height": 900})
-    page.wait_for_function(f"document.querySelector('{CARDS} svg').viewBox.baseVal.width < 391")
+    page.wait_for_function(f"{size} < 391")
     wide = """() => [...document.querySelectorAll('.play, .play *')]
         .filter(e => e.getBoundingClientRect().right > 391).map(e => e.outerHTML.slice(0, 80))"""
     for number in range(5):
@@ -407,14 +369,6 @@ def test_every_board_fits_a_phone(page: Any) -> None:
         page.locator(f'{CARDS} [data-lay="random"]').click()
         page.wait_for_function(f"({wide})().length === 0")
         page.wait_for_function("document.documentElement.scrollWidth <= 390")
-
-
-def test_charts_follow_the_width_of_the_window(page: Any) -> None:
-    size = f"document.querySelector('{CARDS} svg').viewBox.baseVal.width"
-    before = page.evaluate(size)
-    page.set_viewport_size({"width": 390, "height": 900})
-    page.wait_for_function(f"{size} < 391")
-    assert before > 500
 
 
 def test_colours_change_with_the_theme(page: Any) -> None:
@@ -444,24 +398,6 @@ def test_without_scripts_the_still_pictures_are_shown(browser: Any, address: str
     context.close()
 
 
-def test_works_from_a_file_without_a_server(browser: Any, real_book: Path) -> None:
-    context = browser.new_context()
-    page, errors = context.new_page(), []
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto((real_book / PLAY).as_uri(), wait_until="load", timeout=LOADING)
-    settle(page)
-    page.locator(f'{CARDS} [data-card="0"]').focus()
-    page.keyboard.press("End")
-    check_house(page, 1, 2, 0)
-    assert not errors
-    context.close()
-
-
-def test_the_page_is_small_enough(real_book: Path) -> None:
-    assert (real_book / PLAY).stat().st_size < 1_500_000
-
-
 @pytest.fixture
 def complaints(browser: Any) -> Iterator[tuple[Any, list[str]]]:
     """A page, and the list of errors that its console gets."""
@@ -471,6 +407,16 @@ def complaints(browser: Any) -> Iterator[tuple[Any, list[str]]]:
     page.on("pageerror", lambda error: errors.append(str(error)))
     yield page, errors
     context.close()
+
+
+def test_works_from_a_file_without_a_server(complaints: tuple[Any, list[str]], real_book: Path) -> None:
+    page, errors = complaints
+    page.goto((real_book / PLAY).as_uri(), wait_until="load", timeout=LOADING)
+    settle(page)
+    page.locator(f'{CARDS} [data-card="0"]').focus()
+    page.keyboard.press("End")
+    check_scores(page, HOUSE, (1, 2, 0))
+    assert not errors and (real_book / PLAY).stat().st_size < 1_500_000, "the page is small enough"
 
 
 def test_no_console_error_on_any_page(complaints: tuple[Any, list[str]], real_book: Path, address: str) -> None:
