@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 import torch
 from filelock import FileLock
 
+from insdel_book.cli import main
 from insdel_book.doctor import find_browser
 from insdel_book.ranges import LARGEST
 
@@ -217,6 +219,21 @@ def insdel(folder: Path, *arguments: str, **environment: str) -> subprocess.Comp
     return subprocess.run(
         command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False
     )
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """A function that runs the command line in this process, in a folder: all that it prints, which is no traceback."""
+
+    def run(text: str, code: int = 0, folder: Path | None = None) -> str:
+        if folder is not None:
+            monkeypatch.chdir(folder)
+        assert main(shlex.split(text)) == code
+        said = "".join(capsys.readouterr())
+        assert "Traceback" not in said
+        return said
+
+    return run
 
 
 def load_benchmark(name: str) -> ModuleType:

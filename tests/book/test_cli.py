@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -45,39 +46,29 @@ def test_papermill_runs_the_notebooks_as_its_users_expect(tiny_book: Path, tmp_p
     assert "total 3.0" in output.read_text(encoding="utf-8")
 
 
-def test_data_says_where_it_comes_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_data_and_doctor_say_what_there_is(
+    tiny_book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., str]
 ) -> None:
     monkeypatch.delenv("INSDEL_DATA", raising=False)
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path))
-    assert main(["data"]) == 0
-    told = capsys.readouterr().out
-    assert "bangalore:" in told and "cern:" in told and told.count("simulated") == 2
-
-
-def test_doctor_is_content_with_this_environment(
-    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tiny_book)
-    monkeypatch.delenv("INSDEL_DATA", raising=False)
-    assert main(["doctor"]) == 0
-    told = capsys.readouterr().out
-    assert "OK  papermill" in told and "INSDEL_DATA is not set" in told
+    said = command("data", folder=tiny_book)
+    assert "bangalore:" in said and "cern:" in said and said.count("simulated") == 2
+    said = command("doctor")
+    assert "OK  papermill" in said and "INSDEL_DATA is not set" in said
     monkeypatch.setenv("INSDEL_DATA", str(tiny_book / "nowhere"))
-    assert main(["doctor"]) == 1
-    assert "!!  real data" in capsys.readouterr().out
+    assert "!!  real data" in command("doctor", 1)
 
 
 @pytest.mark.parametrize(
     ("arguments", "evidence"),
     [
-        ([], None),  # as in the book
-        (["-p", "n_pairs", "50"], "live"),  # whoever changes a number wants to see what it does
-        (["-p", "n_pairs", "50", "-p", "evidence", "recorded"], "recorded"),
+        ("", None),  # as in the book
+        ("-p n_pairs 50", "live"),  # whoever changes a number wants to see what it does
+        ("-p n_pairs 50 -p evidence recorded", "recorded"),
     ],
 )
 def test_figures_show_the_run_of_whoever_changes_a_parameter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], evidence: str | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., str], arguments: str, evidence: str | None
 ) -> None:
     seen = {}
 
@@ -86,7 +77,7 @@ def test_figures_show_the_run_of_whoever_changes_a_parameter(
         return tmp_path / "notebook", tmp_path / "page"
 
     monkeypatch.setattr("insdel_book.build.run_one", run_one)
-    assert main(["run", "cern", *arguments, "-o", str(tmp_path)]) == 0
+    command(f"run cern {arguments} -o {tmp_path}")
     assert seen.get("evidence") == evidence
 
 

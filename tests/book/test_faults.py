@@ -24,7 +24,6 @@ from markdown_it import MarkdownIt
 from insdel.errors import UserError
 from insdel_book import build, jobs, space
 from insdel_book.chapters import list_chapters
-from insdel_book.cli import main
 from insdel_book.doctor import examine
 from insdel_book.pages import code, plain, status_page
 from insdel_book.run import ChapterError, execute, limits
@@ -49,14 +48,13 @@ def test_two_runs_in_one_second_get_a_folder_each(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["html", "01_add.ipynb"])
 def test_a_folder_with_a_run_or_a_notebook_is_refused_before_anything_runs(
-    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., str], name: str
 ) -> None:
-    monkeypatch.chdir(tiny_book)
     (tiny_book / "mine").mkdir()
     (tiny_book / "mine" / name).write_text("mine")
     monkeypatch.setattr(build, "run_one", lambda *_: pytest.fail("it ran"))
-    assert main(["run", "add", "-o", "mine"]) == 2
-    assert "never overwritten" in capsys.readouterr().err
+    assert "never overwritten" in command("run add -o mine", 2, tiny_book)
+    assert "a folder is needed" in command(f"run add -o mine/{name}", 2)
     assert (tiny_book / "mine" / name).read_text() == "mine"
 
 
@@ -83,25 +81,21 @@ def test_leftovers_of_killed_runs_are_removed_and_those_of_living_ones_are_not(t
 
 # --- the disk
 
-def test_a_folder_that_cannot_be_written_to_is_told_before_anything_runs(
-    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("text", ["book", "run add"])
+def test_what_the_machine_lacks_is_told_before_anything_runs(
+    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., str], text: str
 ) -> None:
-    monkeypatch.chdir(tiny_book)
+    with monkeypatch.context() as short:
+        short.setattr(resource, "getrlimit", lambda what: (60 if what == resource.RLIMIT_NOFILE else -1, -1))
+        assert "open files are limited to 60 (ulimit -n); a chapter needs 100" in command(text, 1, tiny_book)
+    with monkeypatch.context() as full:
+        usage = namedtuple("usage", "total used free")
+        full.setattr(shutil, "disk_usage", lambda _: usage(2**30, 2**30 - 2**20, 2**20))
+        assert f"needs {0.5 if text == 'book' else 0.2} GiB; it has 0.00" in command(text, 1)
+    shutil.rmtree(tiny_book / "build")
     (tiny_book / "build").touch()  # a file where a folder should be: root may write anywhere else
-    for command in (["book"], ["run", "add"]):
-        assert main(command) == 1
-        assert "cannot write to" in capsys.readouterr().err
+    assert "cannot write to" in command(text, 1)
     assert not (tiny_book / "runs").exists()
-
-
-def test_a_full_disk_is_told_before_anything_runs(
-    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tiny_book)
-    usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(2**30, 2**30 - 2**20, 2**20))
-    assert main(["book"]) == 1
-    assert "needs 0.5 GiB; it has 0.00" in capsys.readouterr().err
 
 
 def test_the_systems_own_reason_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,16 +179,6 @@ def test_kernels_end_with_the_build(tiny_book: Path, number: signal.Signals) -> 
 def test_what_limits_there_are_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda what: (2**30 if what == resource.RLIMIT_AS else -1, -1))
     assert "memory (ulimit -v, bytes) 1073741824" in limits()
-
-
-def test_too_few_open_files_are_told_before_anything_runs(
-    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tiny_book)
-    monkeypatch.setattr(resource, "getrlimit", lambda what: (60 if what == resource.RLIMIT_NOFILE else -1, -1))
-    for command in (["book"], ["run", "add"]):
-        assert main(command) == 1
-        assert "open files are limited to 60 (ulimit -n); a chapter needs 100" in capsys.readouterr().err
 
 
 # --- text of users on pages
