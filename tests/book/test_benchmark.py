@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import insdel
-from insdel_book import benchmark, cli
+from insdel_book import benchmark
 from insdel_paper.studies.breadth import games
 from insdel_paper.studies.breadth.games import Games
 
@@ -113,10 +113,9 @@ def test_the_standing_counts_tables(few):
         ("missing", "has no 'missing'"),
     ],
 )
-def test_what_breaks_a_rule_is_refused_in_a_sentence(few, mine, name, why, monkeypatch, capsys):
+def test_what_breaks_a_rule_is_refused_in_a_sentence(few, mine, name, why, monkeypatch, command):
     monkeypatch.setattr(games, "load", lambda: few)
-    assert cli.main(["benchmark", f"{mine}:{name}"]) == 2
-    said = capsys.readouterr().err.strip().splitlines()[-1]
+    said = command(f"benchmark {mine}:{name}", 2).strip().splitlines()[-1]
     assert said.startswith("insdel: ") and re.search(why, said)
 
 
@@ -125,15 +124,14 @@ def test_an_entry_that_hangs_is_ended(few, mine):
         benchmark.grade(f"{mine}:sleeps", few, seconds=6)
 
 
-def test_a_curve_over_budgets_and_a_table_of_ones_own(few, mine, tmp_path, monkeypatch, capsys):
+def test_a_curve_over_budgets_and_a_table_of_ones_own(few, mine, tmp_path, monkeypatch, command):
     monkeypatch.setattr(games, "load", lambda: few)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.standard_normal((120, 4)), columns=list("pqrs"))
     frame.assign(y=frame["p"] + frame["q"] * frame["r"]).to_csv(tmp_path / "own.csv", index=False)
     (tmp_path / "model.py").write_text("import numpy as np\ndef f(z):\n    z = np.asarray(z)\n"
                                        "    return z[:, 0] + z[:, 1] * z[:, 2]\n")  # fmt: skip
-    own = ["--model", f"{tmp_path}/model.py:f", "--data", f"{tmp_path}/own.csv", "--target", "y"]
-    assert cli.main(["benchmark", f"{mine}:two_sided", "--curve", *own]) == 0
-    said = capsys.readouterr().out
+    own = f"--data {tmp_path}/own.csv"
+    said = command(f"benchmark {mine}:two_sided --curve --model {tmp_path}/model.py:f --target y {own}")
     assert said.count("  budget ") == len(benchmark.CURVE) and "7 cells, 4 tables" in said and "your table own:" in said
-    assert cli.main(["benchmark", "--data", f"{tmp_path}/own.csv"]) == 2
+    assert "needs --model, --data and --target" in command(f"benchmark {own}", 2)

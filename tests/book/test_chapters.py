@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
+from conftest import ROOT
 
-from insdel_book.chapters import (
-    Chapter,
-    find_chapter,
-    list_chapters,
-    profile_values,
-)
-from insdel_book.course import find_root
+from insdel_book.chapters import Chapter, find_chapter, list_chapters, profile_values
+from insdel_book.course import clone, find_root
 
 NAMES = ("01_walk", "04_shapley_is_not_best", "05_when_shapley_is_best", "12_cern", "13_images")
 CHAPTERS = [Chapter(name, Path(f"{name}.md")) for name in NAMES]
@@ -43,7 +40,12 @@ def test_contents_come_from_the_table_of_contents(tiny_book: Path) -> None:
         list_chapters(tiny_book)
 
 
-def test_outside_a_clone_the_root_is_refused(tmp_path: Path) -> None:
+def test_the_clone_around_the_folder_comes_first_and_elsewhere_that_of_the_package(
+    tiny_book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., str]
+) -> None:
+    monkeypatch.chdir(tiny_book / "book")
+    assert clone() == tiny_book
+    assert "csv = None" in command("run your_own --list", folder=tmp_path) and clone() == ROOT
     with pytest.raises(ValueError, match=r"_toc\.yml"):
         find_root(tmp_path)
 

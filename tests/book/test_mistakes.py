@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import resource
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from conftest import ROOT, insdel
 
-from insdel_book.cli import main
 from insdel_book.run import MISTAKES
 
 CELL = "\n```{{code-cell}} ipython3\n{}\n```\n"
@@ -74,9 +75,9 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize(("command", "words"), COMMANDS, ids=[command for command, _ in COMMANDS])
+@pytest.mark.parametrize(("text", "words"), COMMANDS, ids=[text for text, _ in COMMANDS])
 def test_a_mistake_is_one_message(
-    command: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    text: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., str]
 ) -> None:
     for name in ("INSDEL_DATA", "INSDEL_RESULTS"):
         monkeypatch.delenv(name, raising=False)
@@ -84,11 +85,19 @@ def test_a_mistake_is_one_message(
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
-    monkeypatch.chdir(ROOT if command.startswith("book") else tmp_path)
-    assert main(command.split()) == 2
-    said = "".join(capsys.readouterr())
-    assert words in said and "Traceback" not in said and "defect" not in said
+    said = command(text, 2, ROOT if text.startswith("book") else tmp_path)
+    assert words in said and "defect" not in said
     assert {path.name for path in tmp_path.iterdir()} <= {*FILES, "cache"}, "nothing is made before values are checked"
+
+
+@pytest.mark.parametrize(("name", "words"), [("csv none.csv -p target price", "there is no file"), ("model small.safetensors", "too large")])
+def test_mistakes_are_told_before_anything_large_is_loaded(tmp_path: Path, name: str, words: str) -> None:
+    (tmp_path / "small.safetensors").write_bytes(FILES["small.safetensors"])
+    started = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = insdel(tmp_path, "run", "your_own", "-p", *name.split())
+    assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert not (ROOT / "runs" / "your_own").exists()
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - started < 2  # seconds of CPU time
 
 
 def test_what_a_cell_refuses_is_told_without_the_cell(tiny_book: Path) -> None:

@@ -8,6 +8,7 @@ import re
 import signal
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,9 @@ from course.exercises import EXERCISES, TOPICS
 from course.exercises.grading import STUB
 
 from insdel.errors import UserError
-from insdel_book import cli, slides
+from insdel_book import slides
 
 topics = pytest.mark.parametrize("topic", TOPICS)
-versions = pytest.mark.parametrize("solved", [False, True], ids=["student", "teacher"])
 
 YES_OR_NO = {"type": "boolean"}
 NBGRADER_3 = {  # nbgrader's metadata of a cell, version 3, as nbgrader/nbgraderformat/v3.json has it
@@ -64,18 +64,28 @@ def cleared(source: str) -> str:
 
 
 @topics
-@versions
-def test_every_cell_follows_nbgraders_schema(topic: str, solved: bool) -> None:
-    notebook = notebooks.notebook(topic, solved)
-    nbformat.validate(notebook)
-    for cell in notebook.cells:
-        found = facts(cell)
-        jsonschema.validate(found, NBGRADER_3)
-        assert found["cell_type"] == cell.cell_type and not found["task"]
-        assert found["grade_id"], "needed where a cell is graded, locked or a solution"
-        assert ("points" in found) == found["grade"], "points where there is a grade, and only there"
-        if cell.cell_type == "markdown":
-            assert found["grade"] == found["solution"], "nbgrader refuses Markdown that is only one of them"
+def test_every_cell_follows_nbgraders_schema_and_each_exercise_has_its_cells(topic: str) -> None:
+    for solved in (False, True):
+        notebook = notebooks.notebook(topic, solved)
+        nbformat.validate(notebook)
+        for cell in notebook.cells:
+            found = facts(cell)
+            jsonschema.validate(found, NBGRADER_3)
+            assert found["cell_type"] == cell.cell_type and not found["task"]
+            assert found["grade_id"], "needed where a cell is graded, locked or a solution"
+            assert ("points" in found) == found["grade"], "points where there is a grade, and only there"
+            if cell.cell_type == "markdown":
+                assert found["grade"] == found["solution"], "nbgrader refuses Markdown that is only one of them"
+        cells = {facts(cell)["grade_id"]: cell for cell in notebook.cells}
+        for one in notebooks.topic_exercises(topic):
+            answer, checked, question = (cells[f"{one.name}{part}"] for part in ("", "-check", "-question"))
+            assert facts(answer)["solution"] and not facts(answer)["locked"] and not facts(answer)["grade"]
+            assert facts(checked)["locked"] and facts(checked)["points"] == one.points
+            assert checked.source == f'check("{one.name}", {one.name})'
+            assert one.prompt in question.source and one.expected in question.source
+            assert (f"{one.name}-figure" in cells) == ("attachments" in question) == (one.figure is not None)
+            for files in question.get("attachments", {}).values():
+                assert base64.b64decode(files["image/png"]).startswith(b"\x89PNG")
 
 
 def test_ids_are_unique_in_the_whole_course() -> None:
@@ -84,31 +94,11 @@ def test_ids_are_unique_in_the_whole_course() -> None:
 
 
 @topics
-@versions
-def test_each_exercise_has_question_answer_and_check(topic: str, solved: bool) -> None:
-    cells = {facts(cell)["grade_id"]: cell for cell in notebooks.notebook(topic, solved).cells}
-    for one in notebooks.topic_exercises(topic):
-        answer, checked = cells[one.name], cells[f"{one.name}-check"]
-        assert facts(answer)["solution"] and not facts(answer)["locked"] and not facts(answer)["grade"]
-        assert facts(checked)["locked"] and facts(checked)["points"] == one.points
-        assert checked.source == f'check("{one.name}", {one.name})'
-        question = cells[f"{one.name}-question"]
-        assert one.prompt in question.source and one.expected in question.source
-        assert (f"{one.name}-figure" in cells) == (one.figure is not None)
-
-
-@topics
-def test_students_get_what_nbgrader_would_release(topic: str) -> None:
+def test_students_get_what_nbgrader_would_release_and_no_solution(topic: str) -> None:
     student, teacher = (notebooks.notebook(topic, solved) for solved in (False, True))
     assert [cleared(cell.source) for cell in teacher.cells] == [cell.source for cell in student.cells]
     assert [cell.metadata for cell in teacher.cells] == [cell.metadata for cell in student.cells]
-
-
-@topics
-def test_students_get_no_solution(topic: str) -> None:
-    text = nbformat.writes(notebooks.notebook(topic, False))
-    source = "\n".join(cell.source for cell in notebooks.notebook(topic, False).cells)
-    assert "SOLUTION" not in text and "The check recognises these mistakes" not in text
+    source = "\n".join(cell.source for cell in student.cells)
     for one in EXERCISES.values():
         for line in one.body.splitlines():
             assert len(line.strip()) <= 12 or line.strip() not in source, (one.name, line)
@@ -116,31 +106,17 @@ def test_students_get_no_solution(topic: str) -> None:
 
 
 @topics
-def test_teachers_get_solution_and_mistakes(topic: str) -> None:
-    cells = {facts(cell)["grade_id"]: cell.source for cell in notebooks.notebook(topic, True).cells}
-    for one in notebooks.topic_exercises(topic):
-        assert all(line.strip() in cells[one.name] for line in one.body.splitlines())
-        assert all(f"# - {message}" in cells[one.name] for message in one.task.mistakes)
-
-
-@topics
-def test_expected_figures_are_pictures(topic: str) -> None:
-    drawn = [one.name for one in notebooks.topic_exercises(topic) if one.figure is not None]
-    cells = notebooks.notebook(topic, False).cells
-    attached = {facts(c)["grade_id"]: c["attachments"] for c in cells if "attachments" in c}
-    assert set(attached) == {f"{name}-question" for name in drawn}
-    for files in attached.values():
-        assert base64.b64decode(files["expected.png"]["image/png"]).startswith(b"\x89PNG")
-
-
-@topics
-def test_teachers_cells_run_and_their_checks_pass(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_teachers_get_solutions_that_pass_and_mistakes(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
     space: dict[str, Any] = {}
-    for cell in notebooks.notebook(topic, True).cells:
+    solved = notebooks.notebook(topic, True).cells
+    for cell in solved:
         if cell.cell_type == "code":
             exec(cell.source, space)
     passed = re.findall(r"^(\w+): right, in all", capsys.readouterr().out, re.MULTILINE)
     assert passed == [one.name for one in notebooks.topic_exercises(topic)]
+    cells = {facts(cell)["grade_id"]: cell.source for cell in solved}
+    for one in notebooks.topic_exercises(topic):
+        assert all(f"# - {message}" in cells[one.name] for message in one.task.mistakes)
 
 
 def test_a_kernel_shows_the_student_words_instead_of_a_traceback() -> None:
@@ -167,7 +143,9 @@ def test_a_solution_that_fails_stops_the_course() -> None:
         notebooks.execute(broken)
 
 
-def test_the_course_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_course_is_written_and_what_was_written_here_may_be_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(notebooks, "execute", lambda solved: solved)
     said: list[str] = []
     written = notebooks.write_course(tmp_path, "https://github.com/me/mine", said.append)
@@ -180,19 +158,19 @@ def test_the_course_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert ("BEGIN SOLUTION" in path.read_text(encoding="utf-8")) == (path.parent.name == "teacher")
         assert "git clone -q https://github.com/me/mine insdel-book" in stored.cells[1].source
     assert len(said) == len(TOPICS)
+    assert notebooks.write_course(tmp_path, "https://github.com/me/mine", said.append) == written
 
 
 def test_the_command_writes_where_it_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., str]
 ) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(notebooks, "write_course", lambda folder, address, log: asked.append(folder) or [folder / "a"])
     monkeypatch.setattr(slides, "build_slides", lambda root, *rest: asked.append(rest[:3]) or [rest[0] / "b"])
-    monkeypatch.chdir(ROOT)
-    assert cli.main(["course", "-o", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.split() == [str(tmp_path / "a"), str(tmp_path / "slides" / "b")]
-    assert cli.main(["course", "--only", "notebooks"]) == 0
-    assert cli.main(["course", "--only", "slides", "--lectures", "walk", "best", "--profile", "smoke"]) == 0
+    said = command(f"course -o {tmp_path}", folder=ROOT)
+    assert said.split() == [str(tmp_path / "a"), str(tmp_path / "slides" / "b")]
+    command("course --only notebooks")
+    command("course --only slides --lectures walk best --profile smoke")
     here = ROOT / "build" / "course"
     assert asked == [
         tmp_path, (tmp_path / "slides", None, "quick"), here, (here / "slides", ["walk", "best"], "smoke")
@@ -202,14 +180,12 @@ def test_the_command_writes_where_it_is_told(
 GUIDE = ROOT / "book" / "course.md"
 
 
-def test_the_guides_lesson_names_exercises_that_exist() -> None:
-    lesson = GUIDE.read_text(encoding="utf-8").split("## A lesson of 90 minutes")[1].split("\n## ")[0]
+def test_the_guide_names_exercises_that_exist_and_each_day_has_one_notebook() -> None:
+    text = GUIDE.read_text(encoding="utf-8")
+    lesson = text.split("## A lesson of 90 minutes")[1].split("\n## ")[0]
     used = re.findall(r"exercises? ((?:`\w+`(?:, | and )?)+)", lesson)
     assert used and all(name in EXERCISES for group in used for name in re.findall(r"`(\w+)`", group))
-
-
-def test_each_day_has_one_notebook_and_its_exercises() -> None:
-    rows = re.findall(r"^\| \d \|.*$", GUIDE.read_text(encoding="utf-8").split("## A week")[1], re.MULTILINE)
+    rows = re.findall(r"^\| \d \|.*$", text.split("## A week")[1], re.MULTILINE)
     for row, (number, topic) in zip(rows, enumerate(TOPICS, start=1), strict=True):
         assert f"| {number} |" in row and f"`{number:02d}_{topic}`" in row
         named = [name for name in re.findall(r"`(\w+)`", row) if name in EXERCISES]
@@ -224,18 +200,11 @@ def test_a_solved_notebook_is_never_overwritten(tmp_path: Path, monkeypatch: pyt
     solved = notebooks.notebook(topic, False)
     next(cell for cell in solved.cells if "YOUR CODE HERE" in cell.source).source = "my own answer"
     nbformat.write(solved, path)
-    with pytest.raises(UserError, match="never overwritten"):
-        notebooks.write_course(tmp_path)
-    assert "my own answer" in path.read_text()
-    path.write_text("notes of my own")
-    with pytest.raises(UserError, match="never overwritten"):
-        notebooks.write_course(tmp_path)
-
-
-def test_what_was_written_here_may_be_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notebooks, "execute", lambda made: made)
-    first = notebooks.write_course(tmp_path, log=lambda _: None)
-    assert notebooks.write_course(tmp_path, log=lambda _: None) == first
+    for text in (path.read_text(), "notes of my own"):
+        path.write_text(text)
+        with pytest.raises(UserError, match="never overwritten"):
+            notebooks.write_course(tmp_path)
+        assert path.read_text() == text
 
 
 def test_an_interruption_ends_the_kernel_and_is_one(tmp_path: Path) -> None:
