@@ -38,7 +38,7 @@ LONGEST = (  # names of files, without test_
 def no_figure_stays_open(request: pytest.FixtureRequest) -> Iterator[None]:
     """A figure that stays open would be shown twice in a notebook."""
     yield
-    if request.path.name.startswith("test_figures"):
+    if request.path.name.startswith(("test_figures", "test_board.")):
         assert not sys.modules["matplotlib.pyplot"].get_fignums()
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import permutations
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -19,14 +18,6 @@ from insdel_book import board
 
 ORDERS = np.array(list(permutations(range(3))))
 TESTS = ("insertion", "deletion", "both")
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_open() -> Iterator[None]:
-    """A figure that stays open would be shown twice in a notebook."""
-    before = plt.get_fignums()
-    yield
-    assert plt.get_fignums() == before
 
 
 def counterexample(a: float) -> Example:
@@ -145,14 +136,11 @@ def test_the_page_gets_the_values_and_orders() -> None:
     assert sent["knob"] == "" and sent["positions"] == []
 
 
-def test_values_that_are_no_float32_are_rounded_before_they_are_measured() -> None:
+def test_values_are_rounded_to_float32_before_they_are_measured_and_sent_without_slashes() -> None:
     f, x, reference, _ = game({(): 0.1, (1,): 1 / 3, (2,): 1e-9, (1, 2): 0.7})
     one = board.deal(f, x, reference)
     np.testing.assert_array_equal(decode(board.encode(one.lattice.values)), one.lattice.values)
     np.testing.assert_allclose(one.lattice.values, insdel.Lattice.evaluate(f, x, reference).values, rtol=1e-7)
-
-
-def test_encoded_numbers_have_no_slash() -> None:
     worst = np.frombuffer(b"\xff" * 64, dtype="<u4").view("<f4")
     assert "/" in base64.b64encode(worst.tobytes()).decode()
     assert not set("/+") & set(board.encode(worst))
@@ -164,13 +152,11 @@ def test_sliders_get_seven_dividends_per_game() -> None:
     assert data["games"] == {"one": [3, 0, 0, -1.5, 0, 0, 0], "two": [0, 0, 0, 0, 0, 0, 6]}
 
 
-def test_sliders_refuse_what_they_cannot_show() -> None:
-    with pytest.raises(ValueError, match=r"found \[\(4,\)\]"):
-        board.sliders({"one": {(4,): 1}}, still="s")
-    with pytest.raises(ValueError, match="between ±6"):
-        board.sliders({"one": {(1,): 7}}, still="s")
-    with pytest.raises(ValueError, match="steps of 0.25"):
-        board.sliders({"one": {(1,): 0.1}}, still="s")
+@pytest.mark.parametrize(("dividends", "why"), [({(4,): 1}, r"found \[\(4,\)\]"), ({(1,): 7}, "between ±6"),
+                                                 ({(1,): 0.1}, "steps of 0.25")])  # fmt: skip
+def test_sliders_refuse_what_they_cannot_show(dividends: dict, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        board.sliders({"one": dividends}, still="s")
 
 
 def test_the_still_picture_draws_both_orders_in_both_tests() -> None:

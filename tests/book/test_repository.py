@@ -107,3 +107,11 @@ def test_public_names_need_one_import_only():
              "insdel.explain", "insdel.compare", "insdel.summary"]  # fmt: skip
     code = "import insdel\nimport insdel_paper\n" + "\n".join(names)
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_entry_of_the_references_is_cited_and_every_citation_has_an_entry():
+    keys = re.findall(r"^@\w+\{([^,]+),", (ROOT / "book" / "references.bib").read_text(), re.MULTILINE)
+    pages = [*(ROOT / "book").glob("*.md"), *(ROOT / "notebooks").glob("[0-9]*.md")]
+    groups = [found for page in pages for found in re.findall(r"\{cite(?::[a-z]+)?\}`([^`]+)`", page.read_text())]
+    assert len(keys) == len(set(keys)), "an entry stands twice"
+    assert set(keys) == {key.strip() for group in groups for key in group.split(",")}

@@ -115,7 +115,8 @@ def test_theme_button_changes_the_theme(open_page: Any) -> None:
 
 def all_pages() -> list[str]:
     chapters = [f"notebooks/{chapter.name}.html" for chapter in list_chapters(ROOT)]
-    return [HOME, *chapters, *(f"book/{name}.html" for name in ("run", "notation", "glossary", "status", "references"))]
+    names = ("run", "notation", "glossary", "status", "references", "claims", "claims_details", "errata")
+    return [HOME, *chapters, *(f"book/{name}.html" for name in names)]
 
 
 @pytest.mark.parametrize("path", all_pages())

@@ -67,13 +67,6 @@ def test_a_link_opens_its_claim(open_page: Any) -> None:  # noqa: F811
     assert "1,951" in page.locator(".claim-card[open]").inner_text()
 
 
-@pytest.mark.parametrize("path", [PAGE, DETAILS, "book/errata.html"])
-def test_these_pages_fit_a_phone(open_page: Any, path: str) -> None:  # noqa: F811
-    page = open_page(path, width=390)
-    page.wait_for_timeout(300)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
 def test_without_scripts_there_is_a_plain_table(browser: Any, address: str) -> None:  # noqa: F811
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

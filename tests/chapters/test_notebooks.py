@@ -16,6 +16,8 @@ from insdel_book.twins import KERNEL, twin
 
 CHAPTERS = list_chapters(ROOT)
 FIRST_APPENDIX = 31  # numbers from here: details of a chapter, which has the exercises
+WIDTH, LINES = 78, 25  # of code, in a cell that is not folded
+FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell", "parameters"}
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
 
 
@@ -25,18 +27,13 @@ def without_address(source: str) -> str:
 
 
 @each_chapter
-def test_md_and_ipynb_agree(chapter: Chapter) -> None:
+def test_md_and_ipynb_agree_and_no_output_is_stored(chapter: Chapter) -> None:
     stored = nbformat.read(chapter.source.with_suffix(".ipynb"), as_version=4)
+    nbformat.validate(stored)
     made = twin(chapter)
     for key in ("cell_type", "source", "metadata"):
         found = [without_address(cell[key]) if key == "source" else cell[key] for cell in stored.cells]
         assert found == [cell[key] for cell in made.cells], "out of step: run `insdel sync`"
-
-
-@each_chapter
-def test_ipynb_holds_no_output(chapter: Chapter) -> None:
-    stored = nbformat.read(chapter.source.with_suffix(".ipynb"), as_version=4)
-    nbformat.validate(stored)
     code = [cell for cell in stored.cells if cell.cell_type == "code"]
     assert all(not cell.outputs and cell.execution_count is None for cell in code)
     assert stored.metadata == {"kernelspec": KERNEL, "language_info": {"name": "python"}}
@@ -105,6 +102,15 @@ def glue_keys(chapter: Chapter) -> frozenset[str]:
         if name == "glue_numbers" and first:
             keys |= {f"{first}-{word.arg.replace('_', '-')}" for word in call.keywords if word.arg}
     return frozenset(keys)
+
+
+@each_chapter
+def test_code_on_a_page_fits_its_column(chapter: Chapter) -> None:
+    for cell in [cell for cell in chapter.read().cells if cell.cell_type == "code"]:
+        lines = [line for line in cell.source.splitlines() if line.strip()]
+        assert max(map(len, lines)) <= WIDTH, f"longer than {WIDTH} characters; break it:\n{cell.source}"
+        if not FOLDED & set(cell.metadata.get("tags", [])):
+            assert len(lines) <= LINES, f"more than {LINES} lines of code; split them:\n{cell.source}"
 
 
 def test_every_chapter_is_listed() -> None:
