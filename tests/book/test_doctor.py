@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import namedtuple
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
+import nbformat
 import pandas as pd
 import pytest
 from conftest import ROOT
@@ -84,29 +83,13 @@ def test_disk(book: Path, monkeypatch: pytest.MonkeyPatch, free: float, healthy:
     assert bool(finding.remedy) == bool(short) and report(book)[1] == healthy
 
 
-def run_of(book: Path) -> Callable[..., None]:
-    """A function that puts an executed chapter into the cache."""
-    folder = book / "build" / "cache"
-    folder.mkdir(parents=True)
-
-    def put(name: str, key: str, profile: str, seconds: float, **parameters: object) -> None:
-        facts = {"profile": profile, "seconds": seconds, "parameters": parameters}
-        text = json.dumps({"cells": [], "metadata": {"insdel": facts}, "nbformat": 4, "nbformat_minor": 5})
-        (folder / f"{name}-{key}.ipynb").write_text(text)
-
-    return put
-
-
-ADD = {"count": 3, "scale": 0.5, "seed": 1, "words": ["a", "b"], "loud": False, "title": "sum", "limit": None}
-
-
 def test_times_come_from_runs_with_the_profiles_own_parameters(book: Path) -> None:
     assert found(book)["time, quick"].found == "not known yet" and "finds out" in found(book)["time, quick"].remedy
-    put = run_of(book)
-    put("01_add", "a", "quick", 30, **ADD)
-    put("01_add", "b", "quick, changed", 999, **{**ADD, "count": 1000})  # a reader's own run
-    put("01_add", "c", "smoke", 7, **{**ADD, "count": 2})
-    put("02_draw", "d", "quick", 70, points=4)
+    (book / "build" / "cache").mkdir(parents=True)
+    for name, profile, seconds in (("01_add-a", "quick", 30), ("01_add-b", "quick, changed", 999),  # a reader's own run
+                                   ("01_add-c", "smoke", 7), ("02_draw-d", "quick", 70)):  # fmt: skip
+        facts = {"insdel": {"profile": profile, "seconds": seconds}}
+        nbformat.write(nbformat.v4.new_notebook(metadata=facts), book / "build" / "cache" / f"{name}.ipynb")
     lines = found(book)
     assert lines["time, quick"].found == "2 min for 2 of 2 chapters"
     assert lines["time, smoke"].found == "7 s for 1 of 2 chapters"

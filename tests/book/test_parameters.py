@@ -153,9 +153,15 @@ def test_samples_hold_both_ends_and_an_odd_value() -> None:
     assert {text: samples(parse(text).json_schema()) for text in some} == some
 
 
-def test_papermill_users_get_the_same_check(tiny_book: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("count", "code", "words"),
+    [("4", 0, "total 3.0"), ("-4", 1, "parameter 'count' (how many numbers are added) may be at least 0; found -4")],
+)
+def test_papermill_runs_the_notebooks_and_its_users_get_the_same_check(
+    tiny_book: Path, tmp_path: Path, count: str, code: int, words: str
+) -> None:
     sync(tiny_book, list_chapters(tiny_book))
-    command = [sys.executable, "-m", "papermill", "notebooks/01_add.ipynb", str(tmp_path / "out.ipynb")]
-    done = subprocess.run([*command, "-p", "count", "-4"], cwd=tiny_book, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "parameter 'count' (how many numbers are added) may be at least 0; found -4" in done.stderr
+    output = tmp_path / "out.ipynb"
+    command = [sys.executable, "-m", "papermill", "notebooks/01_add.ipynb", str(output), "-p", "count", count]
+    done = subprocess.run(command, cwd=tiny_book, capture_output=True, text=True, check=False)
+    assert done.returncode == code and words in done.stderr + output.read_text(encoding="utf-8"), done.stderr
