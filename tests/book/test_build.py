@@ -53,16 +53,12 @@ def test_the_page_shows_the_profile_and_what_was_computed(book: Path) -> None:
 
 
 def test_published_notebooks_name_the_repository_and_no_machine(book: Path) -> None:
-    path = book / "build" / "book" / "_sources" / "notebooks" / "01_add.ipynb"
-    text = path.read_text(encoding="utf-8")
+    text = (book / "build" / "book" / "_sources" / "notebooks" / "01_add.ipynb").read_text(encoding="utf-8")
     assert "git clone -q https://github.com/me/mine" in text
     assert '"papermill"' not in text and "injected-parameters" not in text and str(book) not in text
     assert nbformat.reads(text, as_version=4).metadata.insdel.parameters.count == 2
-
-
-def test_only_executed_notebooks_are_staged(book: Path) -> None:
     staged = {path.name for path in (book / "build" / "stage" / "notebooks").iterdir()}
-    assert staged == {"01_add.ipynb", "02_draw.ipynb"}
+    assert staged == {"01_add.ipynb", "02_draw.ipynb"}, "executed notebooks alone"
 
 
 @pytest.mark.slow
@@ -119,19 +115,15 @@ def test_each_part_of_the_key_counts(tiny_book: Path, tmp_path: Path, monkeypatc
     chapter, other = list_chapters(tiny_book)
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "downloads"))
     monkeypatch.delenv("INSDEL_DATA", raising=False)
-    keys = [chapter_key(chapter, {}, tiny_book), chapter_key(other, {}, tiny_book)]
-    keys.append(chapter_key(chapter, {"count": 1}, tiny_book))
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "rows.csv").write_text("1", encoding="utf-8")
+    text = chapter.source.read_text(encoding="utf-8")
+    keys = [chapter_key(*part, tiny_book) for part in ((chapter, {}), (other, {}), (chapter, {"count": 1}))]
     monkeypatch.setenv("INSDEL_DATA", str(tmp_path / "data"))
-    keys.append(chapter_key(chapter, {}, tiny_book))
-    (tmp_path / "data" / "rows.csv").write_text("2", encoding="utf-8")
-    keys.append(chapter_key(chapter, {}, tiny_book))
-    (tiny_book / "results").mkdir()
-    (tiny_book / "results" / "table.csv").write_text("1", encoding="utf-8")
-    keys.append(chapter_key(chapter, {}, tiny_book))
-    chapter.source.write_text(chapter.source.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    keys.append(chapter_key(chapter, {}, tiny_book))
+    changes = [(tmp_path / "data" / "rows.csv", "1"), (tmp_path / "data" / "rows.csv", "2"),
+               (tiny_book / "results" / "table.csv", "1"), (chapter.source, f"{text}\n")]  # fmt: skip
+    for path, content in changes:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+        keys.append(chapter_key(chapter, {}, tiny_book))
     assert len(set(keys)) == len(keys)
     assert keys[-1] == chapter_key(chapter, {}, tiny_book)
 

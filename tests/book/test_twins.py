@@ -37,10 +37,10 @@ def test_address_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_address_comes_from_the_remote(tmp_path: Path) -> None:
     assert repository_address(tmp_path) is None
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    assert repository_address(tmp_path) is None
-    subprocess.run(["git", "-C", str(tmp_path), "remote", "add", "origin", "git@github.com:me/mine.git"], check=True)
-    assert repository_address(tmp_path) == "https://github.com/me/mine"
+    remote = ["remote", "add", "origin", "git@github.com:me/mine.git"]
+    for words, address in ((["init", "-q"], None), (remote, "https://github.com/me/mine")):
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
+        assert repository_address(tmp_path) == address
 
 
 def test_sync_writes_what_changed_and_is_deterministic(tiny_book: Path) -> None:
