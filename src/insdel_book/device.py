@@ -100,8 +100,8 @@ def compare(check: DeviceCheck, device: torch.device) -> tuple[str, str]:
             start = read_clock()
             results.append(np.asarray(torch.as_tensor(check.work(place)).cpu(), dtype=float))
             seconds.append(read_clock() - start)
-    (_, here, first, there), (_, cpu, _, other) = results, seconds
-    far, again = apart(here, there), apart(there, first)
+    (_, on_cpu, first, second), (_, cpu, _, other) = results, seconds
+    far, again = apart(on_cpu, second), apart(second, first)
     text = f"{far:>9.1e}{check.allowed:>9.0e}{again:>9.1e}{cpu:>9.3f}{other:>9.3f}"
     return "ok" if far <= check.allowed else "DIFFERS", text + (f"{cpu / other:>8.1f}" if other else "")
 

@@ -69,8 +69,8 @@ def test_failures_leave_the_old_book(book: Path, package: Path) -> None:
         source.write_text(good + "\n```{code-cell} ipython3\nlost = 1\nlost / 0\n```\n", encoding="utf-8")
         failed = build(book, package)
         assert failed.returncode == 1
-        told = "01_add.md, code cell 6 failed:\n    lost = 1\n    lost / 0\n  ZeroDivisionError: division by zero"
-        assert told in failed.stderr
+        message = "01_add.md, code cell 6 failed:\n    lost = 1\n    lost / 0\n  ZeroDivisionError: division by zero"
+        assert message in failed.stderr
         assert "Traceback" not in failed.stderr
         source.write_text(good + "\nSee {ref}`nowhere`.\n", encoding="utf-8")
         broken = build(book, package)

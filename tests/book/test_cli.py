@@ -98,8 +98,8 @@ def test_a_defect_shows_its_traceback_and_a_users_mistake_does_not(
 ) -> None:
     monkeypatch.setattr("insdel_book.doctor.report", lambda _: (_ for _ in ()).throw(error))
     assert main(["doctor"]) == code
-    told = capsys.readouterr().err
-    assert told == words or ("Traceback" in told and words in told)
+    message = capsys.readouterr().err
+    assert message == words or ("Traceback" in message and words in message)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "cern", "--list"], ["data"]])

@@ -110,8 +110,8 @@ def test_the_systems_own_reason_comes_first(tmp_path: Path, monkeypatch: pytest.
 # --- two at once
 
 def test_the_second_build_is_told_who_builds(tmp_path: Path) -> None:
-    told = pytest.raises(UserError, match=f"process {os.getpid()}, since .* builds there")
-    with space.only_one(tmp_path), told, space.only_one(tmp_path):
+    refused = pytest.raises(UserError, match=f"process {os.getpid()}, since .* builds there")
+    with space.only_one(tmp_path), refused, space.only_one(tmp_path):
         pass
     with space.only_one(tmp_path):  # free again
         pass
@@ -169,11 +169,11 @@ def test_kernels_end_with_the_build(tiny_book: Path, number: signal.Signals) -> 
         if number == signal.SIGINT:
             kernel.suspend()  # it does not answer
         parent.send_signal(number)
-        _, told = parent.communicate(timeout=120)  # nobody keeps its output open
+        _, errors = parent.communicate(timeout=120)  # nobody keeps its output open
         assert wait_for(lambda: all(map(ended, children)))
     if number != signal.SIGKILL:
         assert parent.returncode == {signal.SIGTERM: 143, signal.SIGINT: 130}[number]
-        assert "kept" in told and "Traceback" not in told
+        assert "kept" in errors and "Traceback" not in errors
 
 
 def test_what_limits_there_are_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,13 +30,13 @@ def test_it_fits_a_screen() -> None:
 @pytest.fixture(scope="module")
 def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict]:
     """What the snippets leave behind, run one after the other as a reader would."""
-    there: dict = {}
+    names: dict = {}
     here = Path.cwd()
     os.chdir(tmp_path_factory.mktemp("reader"))
     for snippet in SNIPPETS:
-        exec(compile(snippet, "howto.md", "exec"), there)
+        exec(compile(snippet, "howto.md", "exec"), names)
     plt.close("all")
-    yield there
+    yield names
     os.chdir(here)
 
 

@@ -103,8 +103,8 @@ def test_the_range_decides_the_type(name: str, text: object, value: object) -> N
 def test_what_lies_outside_is_refused_with_what_may_be(name: str, value: object) -> None:
     with pytest.raises(UserError) as error:
         check_values(PARAMETERS, {name: value})
-    told = str(error.value)
-    assert all(part in told for part in (name, PARAMETERS[name].meaning, PARAMETERS[name].may_be, repr(value)))
+    message = str(error.value)
+    assert all(part in message for part in (name, PARAMETERS[name].meaning, PARAMETERS[name].may_be, repr(value)))
 
 
 def test_large_seeds_keep_their_digits() -> None:
