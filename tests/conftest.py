@@ -42,18 +42,8 @@ def no_figure_stays_open(request: pytest.FixtureRequest) -> Iterator[None]:
         assert not sys.modules["matplotlib.pyplot"].get_fignums()
 
 
-HEADER = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
-"""
+FIRST = (ROOT / "notebooks" / "01_walk.md").read_text(encoding="utf-8")
+HEADER = FIRST[: FIRST.index("---\n", 3) + 4] + "\n"  # which format it is, and which kernel runs it
 
 SETUP = """```{code-cell} ipython3
 :tags: [remove-cell]
