@@ -9,8 +9,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -328,3 +331,45 @@ def browser() -> Iterator[Any]:
         chromium = playwright.chromium.launch(executable_path=shutil.which(command), args=["--no-sandbox"])
         yield chromium
         chromium.close()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: Any) -> None:
+        """Keep requests out of the test report."""
+
+
+@pytest.fixture(scope="module")
+def address(real_book: Path) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(real_book)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+@pytest.fixture
+def open_page(browser: Any, address: str) -> Iterator[Any]:
+    """Return a function that opens a page; requests to other hosts fail, and fail the test at its end."""
+    contexts, wrong = [], []
+
+    def guard(route: Any) -> None:
+        if route.request.url.startswith((address, "data:", "blob:")):
+            route.continue_()
+        else:
+            wrong.append(route.request.url)
+            route.abort()
+
+    def open_(path: str, width: int = 1280, scheme: str = "light", scripts: bool = True) -> Any:
+        look = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+        context = browser.new_context(**look, java_script_enabled=scripts)
+        contexts.append(context)
+        context.route("**/*", guard)
+        page = context.new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("response", lambda answer: wrong.append(answer.url) if answer.status >= 400 else None)
+        page.goto(f"{address}/{path}", wait_until="networkidle")
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert not wrong

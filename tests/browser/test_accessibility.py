@@ -6,16 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import test_browser
 import yaml
 from conftest import ROOT
 
 from insdel_book.chapters import toc_files
 
 pytestmark = pytest.mark.browser
-address, open_page = test_browser.address, test_browser.open_page
 PLAY = "notebooks/22_beat_shapley.html"
-PAGES = [test_browser.HOME, test_browser.CHAPTER, "book/claims.html", PLAY]
+PAGES = ["book/index.html", "notebooks/00_tour.html", "book/claims.html", PLAY]
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 LOADING = 120_000  # milliseconds; only a failure takes that long
 SEVERE = {"serious", "critical"}

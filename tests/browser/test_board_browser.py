@@ -15,13 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import test_browser
 
 import insdel
 from insdel.examples import game, price
 
 pytestmark = pytest.mark.browser
-address = test_browser.address
 PLAY = "notebooks/22_beat_shapley.html"
 CARDS, GAME = '.play[data-play="order"]', '.play[data-play="game"]'
 LOADING, PATIENCE = 120_000, 30_000  # milliseconds for a page with its mathematics, and for the answer to an action
@@ -387,15 +385,12 @@ def test_the_still_pictures_are_folded_away_but_at_hand(page: Any) -> None:
     picture.wait_for(state="visible")
 
 
-def test_without_scripts_the_still_pictures_are_shown(browser: Any, address: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{address}/{PLAY}", wait_until="load", timeout=LOADING)
+def test_without_scripts_the_still_pictures_are_shown(open_page: Any) -> None:
+    page = open_page(PLAY, scripts=False)
     for name in ("fig-play-boards", "fig-play-game"):
         page.locator(f"#{name} img").wait_for(state="visible", timeout=PATIENCE)
     page.locator(".play-note").first.wait_for(state="visible", timeout=PATIENCE)
     assert page.locator(".play-cards").count() == 0
-    context.close()
 
 
 @pytest.fixture

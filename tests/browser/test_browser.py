@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,47 +12,6 @@ from insdel_book.chapters import list_chapters
 pytestmark = pytest.mark.browser
 HOME = "book/index.html"
 CHAPTER = f"notebooks/{list_chapters(ROOT)[0].name}.html"
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *arguments: Any) -> None:
-        """Keep requests out of the test report."""
-
-
-@pytest.fixture(scope="module")
-def address(real_book: Path) -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(real_book)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-
-
-@pytest.fixture
-def open_page(browser: Any, address: str) -> Iterator[Any]:
-    """Return a function that opens a page; requests to other hosts fail, and fail the test at its end."""
-    contexts, wrong = [], []
-
-    def guard(route: Any) -> None:
-        if route.request.url.startswith((address, "data:", "blob:")):
-            route.continue_()
-        else:
-            wrong.append(route.request.url)
-            route.abort()
-
-    def open_(path: str, width: int = 1280, scheme: str = "light") -> Any:
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        contexts.append(context)
-        context.route("**/*", guard)
-        page = context.new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("response", lambda answer: wrong.append(answer.url) if answer.status >= 400 else None)
-        page.goto(f"{address}/{path}", wait_until="networkidle")
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
-    assert not wrong
 
 
 def visible_text(page: Any) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from test_browser import address, open_page  # noqa: F401  fixtures
 
 from insdel_book.pages.claims import chapters
 from insdel_paper.claims import CLAIMS, stated
@@ -21,7 +20,7 @@ def counted(page: Any) -> tuple[int, int]:
     return int(said.split()[0]), page.locator(".claims-list tbody tr:not([hidden])").count()
 
 
-def test_filters_show_what_was_asked_for(open_page: Any) -> None:  # noqa: F811
+def test_filters_show_what_was_asked_for(open_page: Any) -> None:
     page = open_page(PAGE)
     assert counted(page) == (len(CLAIMS), len(CLAIMS))
     page.select_option("#claims-verdict", label="✗ does not hold")
@@ -33,7 +32,7 @@ def test_filters_show_what_was_asked_for(open_page: Any) -> None:  # noqa: F811
     page.wait_for_function(f"document.querySelector('.claims-filter output').textContent.startsWith('{len(CLAIMS)}')")
 
 
-def test_an_address_can_hold_a_filter_and_words_narrow_it(open_page: Any) -> None:  # noqa: F811
+def test_an_address_can_hold_a_filter_and_words_narrow_it(open_page: Any) -> None:
     page = open_page(f"{PAGE}?chapter={quote(chapters()['bangalore'][1])}")
     own = sum(claim.chapter == "bangalore" for claim in CLAIMS)
     assert counted(page)[0] == own
@@ -41,7 +40,7 @@ def test_an_address_can_hold_a_filter_and_words_narrow_it(open_page: Any) -> Non
     assert 0 < counted(page)[0] < own
 
 
-def test_the_keyboard_reaches_the_filters(open_page: Any) -> None:  # noqa: F811
+def test_the_keyboard_reaches_the_filters(open_page: Any) -> None:
     page = open_page(PAGE)
     page.focus("#claims-verdict")
     reached = []
@@ -51,7 +50,7 @@ def test_the_keyboard_reaches_the_filters(open_page: Any) -> None:  # noqa: F811
     assert reached == ["claims-chapter", "claims-words", "reset"]
 
 
-def test_what_does_not_hold_comes_first_in_a_frame_of_moderate_height(open_page: Any) -> None:  # noqa: F811
+def test_what_does_not_hold_comes_first_in_a_frame_of_moderate_height(open_page: Any) -> None:
     page = open_page(PAGE)
     verdicts = page.locator(".claims-list tbody tr td:first-child").all_inner_texts()
     misses = sum(verdict == "does not hold" for verdict in stated().values())
@@ -59,7 +58,7 @@ def test_what_does_not_hold_comes_first_in_a_frame_of_moderate_height(open_page:
     assert page.evaluate("document.documentElement.scrollHeight") < 12_000
 
 
-def test_a_link_opens_its_claim(open_page: Any) -> None:  # noqa: F811
+def test_a_link_opens_its_claim(open_page: Any) -> None:
     page = open_page(PAGE)
     page.click(".claims-list a[href$='#claim-houses-complete']")
     page.wait_for_url(f"**/{DETAILS}#claim-houses-complete")
@@ -67,10 +66,7 @@ def test_a_link_opens_its_claim(open_page: Any) -> None:  # noqa: F811
     assert "1,951" in page.locator(".claim-card[open]").inner_text()
 
 
-def test_without_scripts_there_is_a_plain_table(browser: Any, address: str) -> None:  # noqa: F811
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{address}/{PAGE}")
+def test_without_scripts_there_is_a_plain_table(open_page: Any) -> None:
+    page = open_page(PAGE, scripts=False)
     assert page.locator(".claims-list tbody tr").count() == len(CLAIMS)
     assert page.locator(".claims-filter").count() == 0
-    context.close()
