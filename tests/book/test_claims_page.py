@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -80,6 +81,17 @@ def test_numbers_are_rounded_to_their_error(value: float | None, se: float | Non
 
 def test_markdown_becomes_plain_text() -> None:
     assert page.plain("See {ref}`erratum 1 <erratum-1>`: $|u|$ `x`.") == "See erratum 1: |u| x."
+
+
+def test_many_claims_get_a_line_each_and_few_all_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page.paper, "derive", lambda _: FOUND)
+    lines, agree = page.report()
+    assert not agree and lines.index("") == len(CLAIMS) > 20 and lines[-1].startswith("!! ")
+    own = [claim for claim in CLAIMS if claim.chapter == "walk"]
+    lines, _ = page.report(chapter="walk")
+    assert 0 < len(own) <= 20 and lines.index("") == len(own) * (2 + len(NUMBERS))
+    facts = json.loads(page.report(as_json=True)[0][0])
+    assert [fact["id"] for fact in facts] == [claim.id for claim in CLAIMS] and facts[0]["figures"][0]["apart"] > 1
 
 
 def test_an_unknown_block_is_refused() -> None:
