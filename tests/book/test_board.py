@@ -102,7 +102,7 @@ def test_the_pair_with_hardest_pair() -> None:
 
     x = np.array([[0, 0, 0, a] for a in (0, -1.5, 0)], dtype=float)
     reference = np.array([[1, 1, 1, a] for a in (0, -1.5, 0)], dtype=float)
-    assert board.hardest_pair(f, x, reference) == 1
+    assert board.hardest_pair(f, x, reference) == board.hardest_pair(lambda z: f(z) / 100, x, reference) == 1
     assert board.hardest_pair(lambda z: -z.prod(axis=1), x[:, :3], reference[:, :3]) == 0  # every order is the best
 
 
@@ -163,7 +163,9 @@ def test_the_still_picture_draws_both_orders_in_both_tests() -> None:
     f, x, reference, names = house()
     pair = board.board("Houses", "", "price", f, (x, reference), names)
     paper = board.family("Paper", "", counterexample, "A", [-5, -1.5, 0])
-    upper, lower = np.reshape(board.play_boards([pair, paper]).axes, (2, 2))
+    figure = board.play_boards([pair, paper])
+    assert figure.get_figheight() == 2 * board.play_boards([pair]).get_figheight()
+    upper, lower = np.reshape(figure.axes, (2, 2))
     assert upper[0].get_title("left") == "Houses" and lower[0].get_title("left") == "Paper, A = -1.5"
     middle = paper.deals[1]
     for panel, test in zip(lower, ("insertion", "deletion"), strict=True):

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from insdel_book import jobs
-from insdel_book.chapters import RECORD, list_chapters
+from insdel_book.chapters import RECORD, list_chapters, record
 from insdel_book.parameters import read_source
 from insdel_book.run import ChapterError, clean, execute, refuse_warnings, scrubber, set_values, take_records
 
@@ -54,6 +54,15 @@ def test_records_are_collected_and_not_shown() -> None:
     assert [len(cell.outputs) for cell in notebook.cells] == [1, 0]
 
 
+def test_recorded_runs_are_named_beside_the_data_of_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[dict] = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data[RECORD]))
+    for facts in ({"data": "simulated", "evidence": "recorded"}, {"data": "simulated"}, {"note": "none"}):
+        record(**facts)
+    both = {"data": "simulated (this page's run), real (recorded runs)"}
+    assert shown == [both, {"data": "simulated"}, {"note": "none"}]
+
+
 def test_the_page_shows_the_values_that_were_used() -> None:
     source = 'a = 1  # first; at least 0\nb = ["x"]  # second; columns'
     notebook = nbformat.v4.new_notebook(cells=[code(source, tags=("parameters",)), code("a")])
@@ -85,6 +94,18 @@ def test_in_a_log_a_line_now_and_then(tiny_book: Path, monkeypatch: pytest.Monke
     jobs.run_jobs([jobs.Job(list_chapters(tiny_book)[0], {}, "quick", tiny_book / "x.ipynb")], 1, lines.append)
     assert lines[-1] == "01_add: 1.5 s (1 of 1)"
     assert lines[0].startswith(" 50 %, 00:00 so far, about 00:00 left, 01_add: cell 2 of 3")
+
+
+@pytest.mark.parametrize(("at_once", "each"), [(None, 4), (1, 8), (5, 4)])
+def test_chapters_that_run_at_a_time_share_the_cores(
+    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, at_once: int | None, each: int
+) -> None:
+    threads: list[int] = []
+    monkeypatch.setattr(jobs.os, "sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr(jobs.Job, "run", lambda job, count: threads.append(count) or 1.0)
+    todo = [jobs.Job(chapter, {}, "quick", tiny_book / "x.ipynb") for chapter in list_chapters(tiny_book)]
+    jobs.run_jobs(todo, at_once, lambda _: None)
+    assert threads == [each, each]
 
 
 def test_the_last_run_is_found_and_damaged_ones_are_passed_over(tmp_path: Path) -> None:
