@@ -13,6 +13,32 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
+// Data frames: names of index levels go into the header row above, and columns of words begin at the left, as words do.
+document.addEventListener("DOMContentLoaded", () => {
+  const blank = (cell) => cell.textContent.trim() === "";
+  for (const table of document.querySelectorAll(".bd-article table.dataframe")) {
+    const body = [...(table.tBodies[0]?.rows ?? [])].map((row) => [...row.cells].filter((cell) => cell.tagName === "TD"));
+    if (!table.tHead || !body.length) continue;
+    const levels = table.tBodies[0].rows[0].cells.length - body[0].length;
+    const [above, last] = [...table.tHead.rows].slice(-2);
+    if (last && [...last.cells].slice(levels).every(blank)) {
+      const corner = [...above.cells].slice(0, levels);
+      if (corner.length && corner.every((cell) => blank(cell) && cell.colSpan === 1)) {
+        corner.forEach((cell, level) => (cell.textContent = last.cells[level].textContent));
+        last.remove();
+      }
+    }
+    const heads = [...[...table.tHead.rows].at(-1).cells];
+    heads.slice(0, levels).forEach((cell) => cell.classList.add("words"));
+    body[0].forEach((_, column) => {
+      const cells = body.map((row) => row[column]).filter(Boolean);
+      if (cells.some((cell) => /^\p{L}/u.test(cell.textContent.trim()))) {
+        [...cells, heads[levels + column]].forEach((cell) => cell?.classList.add("words"));
+      }
+    });
+  }
+});
+
 // Tables tell which cells are headers. One that is wider than its column scrolls, says so, and takes the arrow keys.
 document.addEventListener("DOMContentLoaded", () => {
   const mark = (frame) => {

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.browser
 STATIC = ROOT / "book" / "_static"
 INDEX = pd.MultiIndex.from_product([["insertion", "deletion"], ["Kernel SHAP", "IG"]])
 NARROW = pd.DataFrame({"mean": 1.5}, INDEX)
+NAMED = pd.DataFrame({"mean": 1.5, "verdict": "holds"}, INDEX.set_names(["test", "method"]))
 WIDE = pd.DataFrame({("a long heading", f"column {k}"): 123456.5 for k in range(12)}, INDEX)
 
 
@@ -31,6 +32,17 @@ def test_header_cells_have_a_scope(page: Any) -> None:
     assert ["mean", "col"] in scopes and ["a long heading", "colgroup"] in scopes
     assert ["insertion", "rowgroup"] in scopes and ["IG", "row"] in scopes
     assert all(scope for _, scope in scopes)
+
+
+def test_names_of_an_index_share_the_header_row_and_words_begin_at_the_left(page: Any) -> None:
+    page.set_content(page.content().replace("<details>", NAMED.to_html() + "<details>"))
+    table = page.locator("table").nth(1)
+    table.locator("th.words").first.wait_for(timeout=10_000)
+    assert table.locator("thead tr").all_inner_texts() == ["test\tmethod\tmean\tverdict"]
+    aligned = "cells => cells.map(cell => [cell.textContent, getComputedStyle(cell).textAlign])"
+    found = dict(table.locator(":is(th, td)").evaluate_all(aligned))
+    assert {found[text] for text in ("test", "IG", "verdict", "holds")} == {"left"}
+    assert {found[text] for text in ("mean", "1.5")} == {"right"}
 
 
 def test_only_the_wide_table_scrolls_and_says_so(page: Any) -> None:
