@@ -138,14 +138,14 @@ def _cell(
 
 def execute(solved: Any) -> Any:
     """Run a teacher's notebook, so that it shows its checks pass; a check that fails is an error."""
-    from nbclient.exceptions import CellExecutionError
+    from papermill import PapermillExecutionError
 
     from insdel_book.run import run_notebook  # loads more than the exercises need
 
     try:
         with stopped_kernels(1) as pool:  # in the main thread nbclient would take Ctrl-C for itself
-            pool.submit(run_notebook, solved, Path.cwd()).result()
-    except CellExecutionError as error:
+            solved = pool.submit(run_notebook, solved, Path.cwd()).result()
+    except PapermillExecutionError as error:
         raise RunError(f"a solution of the course fails: {error.ename}: {error.evalue}") from None
     solved.metadata["language_info"] = {"name": "python"}
     return solved

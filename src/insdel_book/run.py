@@ -1,4 +1,4 @@
-"""Run one chapter in a kernel of its own, then take the machine out of what it left."""
+"""Run one chapter: papermill with checked parameters, then take the machine out of what it left."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, DeadKernelError
+import papermill
+from nbclient.exceptions import DeadKernelError
 from nbformat.v4 import new_code_cell
+from papermill.clientwrap import PapermillNotebookClient
+from papermill.engines import NBClientEngine, papermill_engines
 
 from insdel.errors import RunError, UserError
 from insdel_book.cache import SRC, code_hash
@@ -53,7 +55,7 @@ def execute(
     root, parameters = chapter.source.parents[1], chapter.parameters()
     set_values(notebook, parameters, values)
     notebook.cells.append(new_code_cell(MODULES))
-    begun = _run_cells(chapter, notebook, on_cell_start, threads)
+    notebook, begun = _run_cells(chapter, notebook, on_cell_start, threads)
     recorded = take_records(notebook)
     modules = [*recorded.pop("modules"), __name__]
     del notebook.cells[-1]
@@ -69,38 +71,60 @@ def execute(
     return notebook
 
 
+class ChapterEngine(NBClientEngine):
+    """Papermill's usual engine; each kernel gets an environment: this package, so many threads, nobody's settings."""
+
+    @classmethod
+    def execute_managed_notebook(
+        cls, nb_man: Any, kernel_name: str, *, folder: str, threads: int,
+        on_cell_start: Callable[[Any, int], None] | None, **papermills: Any,
+    ) -> Any:  # fmt: skip
+        """Run the cells; papermills : options that papermill gives to every engine, for logs and time limits."""
+        client = PapermillNotebookClient(
+            nb_man, kernel_name=kernel_name, on_cell_start=on_cell_start, resources={"metadata": {"path": folder}},
+            extra_arguments=["--log-level=50"],  # the kernel's own remarks are none of the chapter's
+            shutdown_kernel="immediate",  # nothing is left to do at its exit, which takes seconds with torch
+        )  # fmt: skip
+        libraries = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+        environment = dict(os.environ) | dict.fromkeys(libraries, str(threads)) | {
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(SRC), os.environ.get("PYTHONPATH", "")])),
+            "PYTHONHASHSEED": "0",
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+            "OMP_WAIT_POLICY": "PASSIVE",  # kernels share the cores: a thread that waits must not spin
+            "TQDM_DISABLE": "1",  # a progress bar has no place on a page
+            "PYTHONWARNINGS": "ignore:IProgress not found",  # nor has the remark that there is no widget for it
+        }  # fmt: skip
+        try:
+            with tempfile.TemporaryDirectory() as empty:  # no one's start-up files
+                return client.execute(env=environment | {"IPYTHONDIR": empty})
+        finally:
+            atexit.unregister(client._cleanup_kernel)  # nbclient leaves it where a kernel ends before it has started
+
+
+papermill_engines.register("insdel", ChapterEngine)
+
+
 def run_notebook(
     notebook: Any, folder: Path, threads: int = 1, on_cell_start: Callable[[Any, int], None] | None = None
-) -> None:
-    """Run the cells in a kernel with an environment of its own: this package, so many threads, nobody's settings."""
-    client = NotebookClient(
-        notebook, kernel_name="python3", on_cell_start=on_cell_start, resources={"metadata": {"path": str(folder)}},
-        record_timing=False, extra_arguments=["--log-level=50"],  # the kernel's own remarks are none of the chapter's
-        shutdown_kernel="immediate",  # nothing is left to do at its exit, which takes seconds with torch
+) -> Any:
+    """Return the notebook, run by papermill without a trace of it; a cell that fails is a PapermillExecutionError."""
+    done = papermill.execute_notebook(
+        notebook, None, kernel_name="python3", engine_name="insdel", progress_bar=False, on_cell_start=on_cell_start,
+        folder=str(folder), threads=threads,
     )  # fmt: skip
-    libraries = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-    environment = dict(os.environ) | dict.fromkeys(libraries, str(threads)) | {
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(SRC), os.environ.get("PYTHONPATH", "")])),
-        "PYTHONHASHSEED": "0",
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-        "OMP_WAIT_POLICY": "PASSIVE",  # kernels share the cores: a thread that waits must not spin
-        "TQDM_DISABLE": "1",  # a progress bar has no place on a page
-        "PYTHONWARNINGS": "ignore:IProgress not found",  # nor has the remark that there is no widget for it
-    }  # fmt: skip
-    try:
-        with tempfile.TemporaryDirectory() as empty:  # no one's start-up files
-            client.execute(env=environment | {"IPYTHONDIR": empty})
-    finally:
-        atexit.unregister(client._cleanup_kernel)  # nbclient leaves it where a kernel ends before it has started
+    for metadata in (done.metadata, *(cell.metadata for cell in done.cells)):
+        for key in ("papermill", "execution"):
+            metadata.pop(key, None)
+    return done
 
 
 def _run_cells(
-    chapter: Chapter, notebook: Any, on_cell_start: Callable[[int, int], None] | None, threads: int
-) -> list[float]:
-    """Run a chapter; return when each code cell began, in seconds."""
+    chapter: Chapter, source: Any, on_cell_start: Callable[[int, int], None] | None, threads: int
+) -> tuple[Any, list[float]]:
+    """Run a chapter; return it, and when each code cell began, in seconds."""
     name, clock, begun = chapter.source.name, time.perf_counter(), []
-    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    code = [cell.source for cell in source.cells if cell.cell_type == "code"]
 
     def note_start(cell: Any, cell_index: int) -> None:
         if cell.cell_type == "code":
@@ -108,19 +132,21 @@ def _run_cells(
             if on_cell_start:
                 on_cell_start(len(begun), len(code))
 
+    error, text = "SystemExit", "0"  # which papermill takes for a regular end
     try:
-        run_notebook(notebook, chapter.source.parent, threads, note_start)
-    except CellExecutionError as error:
-        if error.ename in MISTAKES:
-            raise UserError(f"{name}: {error.evalue}") from None
-        lines = code[len(begun) - 1].splitlines()
-        excerpt = [f"    {line}" for line in [*lines[:12], *(["…"] if len(lines) > 12 else [])]]
-        why = [limits()] if error.ename in ("MemoryError", "OSError", "RuntimeError") else []
-        text = [f"{name}, code cell {len(begun)} failed:", *excerpt, f"  {error.ename}: {error.evalue}", *why]
-        raise ChapterError("\n".join(text)) from None
-    except (DeadKernelError, RuntimeError) as error:
-        raise ChapterError(f"{name}: the kernel died in code cell {len(begun)} ({error}); {limits()}") from None
-    return begun
+        notebook = run_notebook(source, chapter.source.parent, threads, note_start)
+        if len(begun) == len(code):
+            return notebook, begun
+    except papermill.PapermillExecutionError as failure:
+        error, text = failure.ename, failure.evalue
+    except (DeadKernelError, RuntimeError) as failure:
+        raise ChapterError(f"{name}: the kernel died in code cell {len(begun)} ({failure}); {limits()}") from None
+    if error in MISTAKES:
+        raise UserError(f"{name}: {text}")
+    lines = code[len(begun) - 1].splitlines()
+    excerpt = [f"    {line}" for line in [*lines[:12], *(["…"] if len(lines) > 12 else [])]]
+    why = [limits()] if error in ("MemoryError", "OSError", "RuntimeError") else []
+    raise ChapterError("\n".join([f"{name}, code cell {len(begun)} failed:", *excerpt, f"  {error}: {text}", *why]))
 
 
 def limits() -> str:
