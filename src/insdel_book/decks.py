@@ -116,6 +116,7 @@ def has_title(node: nodes.Element, text: str) -> bool:
 
 is_question = partial(has_title, text="Predict first")
 
+
 def passage(node: nodes.Element) -> list[nodes.Element]:
     """The text of a section up to its first code or subsection, without questions and words that announce the code."""
     text: list[nodes.Element] = []
