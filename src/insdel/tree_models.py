@@ -422,14 +422,16 @@ def _lightgbm(model: Any, output: int) -> Ensemble:
         if booster.pandas_categorical and (values or j in categorical):
             categories[j] = next(known)
 
-    raw = not dump["average_output"]  # a random forest's raw scores are sums, its predictions means
-
     def predict(rows: Any) -> np.ndarray:
-        return _select(booster.predict(_categorical(rows, categories), raw_score=raw), output)
+        return share * _select(booster.predict(_categorical(rows, categories), raw_score=True), output)
 
     default = booster.pandas_categorical is None and names == tuple(f"Column_{j}" for j in range(len(names)))
-    return Ensemble(len(names), names, trees, 0.0, False, predict, _codes_of(categories), small_is_zero=True,
-                    default_names=default)  # fmt: skip
+    found = Ensemble(len(names), names, trees, 0.0, False, predict, _codes_of(categories), small_is_zero=True,
+                     default_names=default)  # fmt: skip
+    row = np.zeros((1, len(names)))
+    raw, margin = _select(booster.predict(row, raw_score=True), output)[0], found.sums(row)[0][0]
+    share = min((1.0, scale), key=lambda part: abs(part * raw - margin))  # some return a forest's sums, some means
+    return found
 
 
 def _lightgbm_tree(root: Node, scale: float) -> Tree:

@@ -6,6 +6,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import logit
 from sklearn import ensemble, linear_model, tree
 
 import insdel
@@ -426,6 +427,12 @@ def test_best_iteration_of_lightgbm():
     game = insdel.Trees.of(model).game(X[0], X[1])
     same(game, values)
     assert np.ptp(values) > 0 and len(insdel.Trees.of(model).ensemble.trees) == 3
+
+
+def test_the_margins_of_a_forest_of_lightgbm_are_means_behind_a_link_too():
+    model = lightgbm("LGBMClassifier", boosting_type="rf", bagging_freq=1, bagging_fraction=0.7).fit(X, Y > 0)
+    values, _ = hybrid_values(lambda rows: logit(model.predict_proba(rows)[:, 1]), X[0], X[1])
+    same(insdel.Trees.of(model).game(X[0], X[1]), values)
 
 
 @pytest.mark.parametrize("make, inner", [(lightgbm, lambda m: m.booster_), (xgboost, lambda m: m.get_booster())])
