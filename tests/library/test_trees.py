@@ -322,6 +322,7 @@ def test_one_reference_for_all_and_chunks():
     for chunk in (None, 1, 3):
         games = list(trees.games(HOLES[:7], HOLES[9], chunk=chunk))
         np.testing.assert_allclose([game.shapley() for game in games], single, atol=1e-14)
+        assert len({*games}) == 7  # games are equal to themselves alone
     refused("at least one pair", lambda: trees.games(HOLES[:0], HOLES[:0]))
 
 
