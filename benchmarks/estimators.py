@@ -32,7 +32,7 @@ from insdel.identity import short_hash
 from insdel.store import Store
 from insdel_paper import networks, results
 from insdel_paper.records.run import Clock
-from insdel_paper.studies.experiments import Setting, load, pair
+from insdel_paper.studies.experiments import load, pair
 
 ROOT = Path(__file__).resolve().parents[1]
 Game = Callable[[np.ndarray], np.ndarray]  # (m, d) booleans, who comes from the reference → (m,)
@@ -120,8 +120,7 @@ def lookup(lattice: insdel.Lattice) -> Game:
 def lattices_of(data: str, policy: str, size: Size) -> list[insdel.Lattice]:
     """Lattices of the recorded network, for the first held-out pairs that differ in as many features as asked for."""
     model = networks.load(results.network(NETWORKS[data]))
-    setting = Setting(data, policy=policy)
-    pairs = pair(setting, load(setting), model)
+    pairs = pair(load(data), model, policy)
     d = (pairs.x != pairs.reference).sum(axis=1)
     chosen = np.flatnonzero((size.least <= d) & (d <= size.most))[size.passed :][: size.pairs]
     return list(insdel.lattices(model, pairs.x[chosen], pairs.reference[chosen], progress=False))

@@ -340,5 +340,5 @@ def test_another_training_widens_errors(folder: Path) -> None:
 
 def test_every_training_of_the_events_draws_its_own_orders() -> None:
     planned = variation.event_runs()
-    assert len(planned) == 15 and len({run.label for run in planned}) == 15
-    assert planned[0].key == {"policy": "counterfactual", "split": 0, "training": 0}
+    assert len(planned) == 15 and len({tuple(run.values()) for run in planned}) == 15
+    assert planned[0] == {"policy": "counterfactual", "split": 0, "training": 0}

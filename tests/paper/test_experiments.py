@@ -188,7 +188,7 @@ def test_run_means_are_those_of_the_pairs():
             for mode, shift in {"insertion": 0.1, "deletion": 0.0}.items():
                 for pair in range(3):
                     value = 0.1 * level + shift + 0.001 * pair * (1 + level)
-                    rows.append((run.duplicates, run.split, run.training, pair, method, mode, value))
+                    rows.append((*run.values(), pair, method, mode, value))
     table = pd.DataFrame(rows, columns=[*variation.RUN, "pair", "method", "mode", "abc_per_feature"])
     means = variation.run_means(table)
     top = means.query("method == 'kernel_shap' and mode == 'insertion'")

@@ -75,15 +75,15 @@ def vary(
     parts: dict[str, list[pd.DataFrame]] = {"areas": [], "runs": [], "pairs": []}
     about: dict[str, Any] = {}
     for number, run in enumerate(planned, 1):
-        experiment = run.prepare(n_pairs=pairs, **size)
-        about = about or experiment.facts
-        storage = {"checkpoint": context.folder / run.label, "scheduler": context.scheduler}
-        parts["areas"].append(single_precision(run.table(experiment, samples, **storage)).drop(columns=["auc", "abc"]))
-        differing = experiment.pairs.differing
+        name = "{}_split{}_training{}".format(*run.values())
+        storage = {"checkpoint": context.folder / name, "scheduler": context.scheduler}
+        experiment, areas, ends = variation.repeat(run, samples=samples, n_pairs=pairs, **storage, **size)
+        about, differing = about or experiment.facts, experiment.pairs.differing
         spent = {"differing": float(differing.mean()), "evaluations": int(np.minimum(2.0**differing, samples).sum())}
-        parts["runs"].append(pd.DataFrame([{**run.key, "r2": experiment.r2, **spent}]))
-        parts["pairs"].append(run.ends(experiment))
-        context.log(f"{run.label}: R² {experiment.r2:.3f}, {number} of {len(planned)} runs")
+        parts["areas"].append(single_precision(areas).drop(columns=["auc", "abc"]))
+        parts["runs"].append(pd.DataFrame([{**run, "r2": experiment.r2, **spent}]))
+        parts["pairs"].append(ends)
+        context.log(f"{name}: R² {experiment.r2:.3f}, {number} of {len(planned)} runs")
     tables = {name: pd.concat(part, ignore_index=True) for name, part in parts.items()}
     about |= {"parameters": {"methods": variation.METHODS}, "runs": len(planned)}
     return Recording(tables, {**about, "evaluations": int(tables["runs"]["evaluations"].sum())})

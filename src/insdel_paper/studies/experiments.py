@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -100,75 +101,64 @@ class Experiment(Rows):
         return rows if self.trained_on == self.dataset.source else f"{rows}; network trained on {self.trained_on} rows"
 
 
-@dataclass(frozen=True)
-class Setting:
-    """All that decides an experiment.
-
-    name : "bangalore" or "cern"
-    source, path : as for `data.load`
-    policy : one of `POLICIES`
-    n_pairs : keep the first pairs only; the references are still picked among all inspected points
-    rows : how many rows to draw where they are simulated
-    split_seed, train_seed, pair_seed : which rows are held out, how the network is fitted, who is paired with whom
-    device : what the network is fitted and run on; auto takes a GPU if there is one
-    recipe : changes to the training, such as ``{"epochs": 5}``
-    """
-
-    name: str
-    source: str = "auto"
-    path: str | Path | None = None
-    policy: str = "counterfactual"
-    n_pairs: int | None = None
-    rows: int | None = None
-    drop_duplicates: bool = False
-    split_seed: int = 0
-    train_seed: int = 0
-    pair_seed: int = 0
-    device: str = "auto"
-    recipe: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, name: str, **given: Any) -> Setting:
-        """Make a setting from its fields; what is no field, such as ``epochs=5``, changes the recipe (None: not)."""
-        own = {key: given.pop(key) for key in list(given) if key in cls.__dataclass_fields__}
-        require_one_of("policy", own.get("policy", cls.policy), POLICIES)
-        changes = {key: value for key, value in given.items() if value is not None}
-        return cls(name, **{**own, "recipe": {**own.get("recipe", {}), **changes}})
-
-
-def prepare(name: str, **given: Any) -> Experiment:
+def prepare(
+    name: str,
+    *,
+    policy: str = "counterfactual",
+    n_pairs: int | None = None,
+    train_seed: int = 0,
+    pair_seed: int = 0,
+    device: str = "auto",
+    **given: Any,
+) -> Experiment:
     """Load the rows, fit the network (or find it in the cache) and pair the inspected points.
 
-    name, given : fields of `Setting`, and changes to the training such as ``epochs=5``
+    policy : one of `POLICIES`
+    n_pairs : keep the first pairs only; the references are still picked among all inspected points
+    train_seed, pair_seed : how the network is fitted, who is paired with whom
+    device : what the network is fitted and run on; auto takes a GPU if there is one
+    given : options of `load`, and changes to the training such as ``epochs=5`` (None: no change)
     """
-    setting = Setting.of(name, **given)
-    rows = load(setting)
-    model = fitted(name, rows.split, setting.train_seed, setting.device, **{**rows.recipe, **setting.recipe})
-    return Experiment(**vars(rows), model=model, policy=setting.policy, pairs=pair(setting, rows, model))
+    require_one_of("policy", policy, POLICIES)
+    rows = load(name, **{key: given.pop(key) for key in list(given) if key in signature(load).parameters})
+    changes = {key: value for key, value in given.items() if value is not None}
+    model = fitted(name, rows.split, train_seed, device, **{**rows.recipe, **changes})
+    return Experiment(**vars(rows), model=model, policy=policy, pairs=pair(rows, model, policy, pair_seed, n_pairs))
 
 
-def load(setting: Setting) -> Rows:
-    """Load an experiment's rows and divide them into those that teach and those that are looked at."""
-    name, n = setting.name, setting.rows
-    dataset = data.load(name, setting.source, setting.path, drop_duplicates=setting.drop_duplicates, n=n)
+def load(
+    name: str,
+    source: str = "auto",
+    path: str | Path | None = None,
+    rows: int | None = None,
+    drop_duplicates: bool = False,
+    split_seed: int = 0,
+) -> Rows:
+    """Load the rows of "bangalore" or "cern" and divide them into those that teach and those that are looked at.
+
+    source, path, drop_duplicates : as for `data.load`
+    rows : how many rows to draw where they are simulated
+    split_seed : which rows are held out
+    """
+    dataset = data.load(name, source, path, drop_duplicates=drop_duplicates, n=rows)
     training = dataset
     if name == "cern" and len(dataset.features) < ENOUGH and dataset.source == "real":
-        training = data.load(name, "simulated", n=n)
+        training = data.load(name, "simulated", n=rows)
     share, recipe, inspected, taught = 0.2, {}, INSPECTED[name], len(training.features)
     if inspected is not None and training.source == "real" and taught < FULL:
         # a sample of the genuine events teaches all it can
         share, recipe = min(share, inspected / taught), {"epochs": SAMPLE_EPOCHS}
-    split = data.split(training, share, seed=setting.split_seed)
+    split = data.split(training, share, seed=split_seed)
     x, y = split.x_test, split.y_test
     if training is not dataset:
         x, y = split.transform(dataset.features), dataset.target.to_numpy(np.float32)
     return Rows(dataset, training.source, split, x[:inspected], y[:inspected], recipe=recipe)
 
 
-def pair(setting: Setting, rows: Rows, model: networks.MLP) -> policies.PolicyPairs:
-    """Pair every inspected point with its reference, by the setting's policy."""
-    given: dict[str, Any] = {"data": rows.split.x_train, "seed": setting.pair_seed, **COUNTERFACTUAL[setting.name]}
-    return policies.choose(setting.policy, model, rows.x_test, **given).first(setting.n_pairs)
+def pair(rows: Rows, model: networks.MLP, policy: str, seed: int = 0, first: int | None = None) -> policies.PolicyPairs:
+    """Pair every inspected point with its reference, and keep the first pairs."""
+    given: dict[str, Any] = {"data": rows.split.x_train, "seed": seed, **COUNTERFACTUAL[rows.dataset.name]}
+    return policies.choose(policy, model, rows.x_test, **given).first(first)
 
 
 def fitted(name: str, split: Split, seed: int, device: str = "auto", **recipe: Any) -> networks.MLP:

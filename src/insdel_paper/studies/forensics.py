@@ -37,7 +37,7 @@ from insdel_paper import data, networks, printed
 from insdel_paper.networks.training import MLP, PAPER, RECIPES, Recipe
 from insdel_paper.records.run import Recording, RunContext, record
 from insdel_paper.studies import experiments
-from insdel_paper.studies.experiments import COUNTERFACTUAL, POLICIES, Rows, Setting
+from insdel_paper.studies.experiments import COUNTERFACTUAL, POLICIES, Rows
 from insdel_paper.studies.tables import wide
 
 STEERS = ("kernel_shap", "random")
@@ -61,7 +61,7 @@ EPOCHS = (1, 5, 20)  # of the plain training
 @cache
 def load(name: str, seed: int = 0) -> Rows:
     """Genuine houses or events, divided as in the experiments."""
-    return experiments.load(Setting.of(name, source="real", split_seed=seed))
+    return experiments.load(name, "real", split_seed=seed)
 
 
 def taught(rows: Rows, genuine: int, simulated: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -150,24 +150,22 @@ class Reading:
         """ABC per feature: a row per pair, a column (method, mode); of random orders the mean over some."""
         x, reference = self.pick(policy)
         # DeepLIFT compares the activations of x and x′ unit by unit: with units dropped at random it has no meaning
-        asked = [name for name in ("kernel_shap", *JUDGES) if not (self.dropout and name == "deeplift")]
-        methods: dict[str, Any] = dict(zip(asked, asked, strict=True))
+        methods: dict[str, Any] = {name: name for name in ("kernel_shap", *JUDGES)}
+        if self.dropout:
+            del methods["deeplift"]
         draws = (np.random.default_rng(seed).random(x.shape) for seed in range(ORDERS))
         methods |= {f"random {k}": attributions(values, sign="change") for k, values in enumerate(draws)}
         if self.raw:
             mean, scale = self.rows.split.mean, self.rows.split.scale
-            f, shown = (
-                unscaled(self.f, mean, scale),
-                [torch.tensor(part * scale + mean).float() for part in (x, reference)],
-            )
+            f = unscaled(self.f, mean, scale)
+            shown = [torch.tensor(part * scale + mean).float() for part in (x, reference)]
             methods |= {name: attributions(explain(method, f, *shown), sign="change") for name, method in RAW.items()}
         own = {"kernel_shap": {"samples": self.samples}, "integrated_gradients": {"steps": STEPS}}
         with warnings.catch_warnings():
             if self.dropout:
                 warnings.filterwarnings("ignore", "f gives the same point different predictions")  # on purpose
-            found = compare(
-                self.f, x, reference, methods, options={**own, **self.rows.options}, score=False, progress=False
-            )
+            options = {**own, **self.rows.options}
+            found = compare(self.f, x, reference, methods, options=options, score=False, progress=False)
         names = found.table["method"].astype(str).str.replace(r" \d+$", "", regex=True)
         return wide(found.table.assign(method=names))
 
@@ -255,11 +253,9 @@ def search(folder: Path, name: str, candidates: int, pairs: int | None, seed: in
 def table(numbers: pd.DataFrame, name: str) -> pd.DataFrame:
     """One row per candidate, the nearest first: candidate, its choice, seed, r2, steers, judges, correlations."""
     first = numbers.drop_duplicates("candidate").drop(columns=[*KEYS, "value"])
-    far = [
-        {"candidate": number, "steers": math.nan, **distances(part, name)}
-        for number, part in numbers.groupby("candidate")
-    ]
-    return first.merge(pd.DataFrame(far)).sort_values("steers", ignore_index=True)
+    far = {number: {"steers": math.nan, **distances(part, name)} for number, part in numbers.groupby("candidate")}
+    apart = pd.DataFrame.from_dict(far, orient="index").rename_axis("candidate").reset_index()
+    return first.merge(apart).sort_values("steers", ignore_index=True)
 
 
 def _propose(
@@ -297,14 +293,6 @@ def trained(folder: Path, name: str, asked: Mapping[Any, Mapping[str, Any]], by:
     parts = store.chunks(len(choices), 1, lambda part: candidate(name, **choices[part.start]), unit=" networks")
     found = pd.concat(dict(zip(asked, parts, strict=True)), names=[by]).reset_index(by)
     return found[[by, "r2", *KEYS, "value"]].reset_index(drop=True)
-
-
-def again(folder: Path, name: str, choices: Mapping[int, Any], pairs: int | None = None, seed: int = 1) -> pd.DataFrame:
-    """Train candidates, by number, again, from another seed, and read them on more pairs."""
-    other = {"seed": seed, "pairs": pairs, "raw": name == "cern"}
-    return trained(
-        folder, name, {number: {"choice": choice, **other} for number, choice in choices.items()}, "candidate"
-    )
 
 
 def variants(folder: Path, name: str, choice: Mapping[str, Any], pairs: int | None) -> pd.DataFrame:
@@ -346,31 +334,6 @@ def beside_paper(numbers: pd.DataFrame, name: str = "cern", by: str = "candidate
     return wide.set_index(role, append=True).reorder_levels(["role", *KEYS]).sort_index()
 
 
-def learning_curve(folder: Path, events: Rows, sizes: Sequence[tuple[int, int]], pairs: int, seen: int) -> pd.DataFrame:
-    """Do more events change the tables? Networks that learned from fewer and more genuine and simulated events.
-
-    Each sees equally many rows over all its epochs, so that only their variety differs; all are inspected at the same
-    genuine events. `folder` keeps each, so that a run that was cut off goes on.
-
-    sizes : how many genuine and simulated events teach
-    pairs : per policy
-    seen : rows over all epochs
-
-    Returns a DataFrame: genuine, simulated, epochs, r2, policy, mode, method, value
-    """
-
-    def point(part: slice) -> pd.DataFrame:
-        genuine, simulated = sizes[part.start]
-        x, y = taught(events, genuine, simulated)
-        epochs = max(1, round(seen / len(x)))
-        reading = Reading(networks.fit(x, y, "cern", RECIPES["cern"], progress=False, epochs=epochs), events, pairs)
-        numbers, r2 = reading.fingerprint(), networks.r2(events.y_test, reading.prediction)
-        return pd.DataFrame({"genuine": genuine, "simulated": simulated, "epochs": epochs, "r2": r2, **numbers})
-
-    known = plain({"sizes": sizes, "pairs": pairs, "seen": seen, "rows": events.split.x_train})
-    return pd.concat(Store(folder, lambda: known).chunks(len(sizes), 1, point, unit=" networks"), ignore_index=True)
-
-
 def levels(curve: pd.DataFrame, methods: tuple[str, ...] = ("kernel_shap", "random")) -> pd.DataFrame:
     """The curve as a page shows it: a row per network, R², and the methods' levels under each policy and mode."""
     rows = curve[curve["method"].isin(methods) & (curve["mode"] != "correlation")]
@@ -387,10 +350,12 @@ def find_training(
     numbers = search(context.folder / "candidates", name, candidates, pairs)
     found = table(numbers, name)
     choices = found.set_index("candidate")[list(SPACE[name])].head(nearest).to_dict("index")
+    other = {"seed": 1, "pairs": nearest_pairs, "raw": name == "cern"}
+    again = {number: {"choice": choice, **other} for number, choice in choices.items()}
     tables = {
         "candidates": found,
         "numbers": numbers.loc[numbers["policy"] != "", ["candidate", "r2", *KEYS, "value"]],
-        "again": again(context.folder / "again", name, choices, nearest_pairs),
+        "again": trained(context.folder / "again", name, again, "candidate"),
         "variants": variants(context.folder / "variants", name, next(iter(choices.values())), nearest_pairs),
     }
     return Recording(tables, facts(name))
@@ -408,6 +373,27 @@ record("forensics_houses", "which training prints Table 1", PARTS,
     sizes=SIZES, seen=SEEN, pairs=160,
 )  # fmt: skip
 def vary_size(context: RunContext, *, sizes: Sequence[tuple[int, int]], pairs: int, seen: int) -> Recording:
-    """Networks that learned from fewer and from more events."""
-    points = learning_curve(context.folder / "points", load("cern"), sizes, pairs, seen)
-    return Recording({"points": points}, facts("cern"))
+    """Networks that learned from fewer and more genuine and simulated events: do the tables change?
+
+    Each sees equally many rows over all its epochs, so that only their variety differs; all are inspected at the same
+    genuine events.
+
+    sizes : how many genuine and simulated events teach
+    pairs : per policy
+    seen : rows over all epochs
+
+    The table: genuine, simulated, epochs, r2, policy, mode, method, value
+    """
+    events = load("cern")
+
+    def point(part: slice) -> pd.DataFrame:
+        genuine, simulated = sizes[part.start]
+        x, y = taught(events, genuine, simulated)
+        epochs = max(1, round(seen / len(x)))
+        reading = Reading(networks.fit(x, y, "cern", RECIPES["cern"], progress=False, epochs=epochs), events, pairs)
+        numbers, r2 = reading.fingerprint(), networks.r2(events.y_test, reading.prediction)
+        return pd.DataFrame({"genuine": genuine, "simulated": simulated, "epochs": epochs, "r2": r2, **numbers})
+
+    known = plain({"sizes": sizes, "pairs": pairs, "seen": seen, "rows": events.split.x_train})
+    parts = Store(context.folder / "points", lambda: known).chunks(len(sizes), 1, point, unit=" networks")
+    return Recording({"points": pd.concat(parts, ignore_index=True)}, facts("cern"))

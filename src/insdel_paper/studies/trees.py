@@ -6,11 +6,14 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import yaml
 
 import insdel
 from insdel_paper.data import tables
@@ -40,22 +43,15 @@ def boosted(library: str, points: Any, target: Any, trees: int = 200, depth: int
     return XGBRegressor(n_estimators=trees, max_depth=depth, learning_rate=0.1, n_jobs=1).fit(points, target)
 
 
-def forest(points: Any, target: Any, depth: int | None = None) -> Any:
-    """A random forest of fifty trees, fully grown by default."""
-    from sklearn.ensemble import RandomForestRegressor
-
-    return RandomForestRegressor(50, max_depth=depth, max_features=1 / 3, random_state=0).fit(points, target)
+MODELS = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
+FAMILIES, CASES = MODELS["families"], MODELS["cases"]
 
 
-Fit = Callable[[Any, Any], Any]
-FAMILIES: Mapping[str, tuple[Fit, bool]] = {  # how it is fitted, and whether the target has a signal
-    "XGBoost, 100 trees of depth 3": (lambda x, y: boosted("xgboost", x, y, 100, 3), True),
-    "XGBoost, 200 trees of depth 4": (lambda x, y: boosted("xgboost", x, y), True),
-    "LightGBM, 200 trees of 16 leaves": (lambda x, y: boosted("lightgbm", x, y), True),
-    "forest, 50 trees of depth 6": (lambda x, y: forest(x, y, 6), True),
-    "forest, 50 trees fully grown": (forest, True),
-    "forest, fully grown, pure noise": (forest, False),
-}
+def unfitted(row: Mapping[str, Any], seed: int = 0) -> Any:
+    """The model that a row of `trees.yml` describes."""
+    module, name = row["model"].rsplit(".", 1)
+    options = {key: seed if value == "seed" else value for key, value in row["options"].items()}
+    return getattr(import_module(module), name)(**options)
 
 
 def certified_gaps(
@@ -68,9 +64,9 @@ def certified_gaps(
     """
     rows = []
     for family in families:
-        fit, signal = FAMILIES[family]
-        points, target = simulated(features, signal=signal)
-        games = insdel.Trees.of(fit(points, target)).games(points[:pairs], points[pairs : 2 * pairs])
+        points, target = simulated(features, signal=not FAMILIES[family].get("noise"))
+        model = unfitted(FAMILIES[family]).fit(points, target)
+        games = insdel.Trees.of(model).games(points[:pairs], points[pairs : 2 * pairs])
         for number, game in enumerate(games):
             start = time.perf_counter()
             found = game.search("insertion", bound=True, seconds=seconds)
@@ -105,38 +101,20 @@ def with_gaps(rows: np.ndarray, value: float = np.nan, seed: int = 1) -> np.ndar
 
 def cases(seed: int = 0) -> Iterator[tuple[str, Case]]:
     """Fitted models of eight features, label by label."""
-    from lightgbm import LGBMRegressor
-    from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestRegressor
-    from xgboost import XGBClassifier, XGBRegressor
-
-    rows, target = few_features(seed)
+    plain, target = few_features(seed)
     many, many_targets = few_features(seed, 4000, 2)
-    gaps, zeros, many, codes = with_gaps(rows), with_gaps(rows, 0.0), with_gaps(many), rows.copy()
-    codes[:, 0] = np.random.default_rng(2).integers(0, 6, len(rows))
+    codes = plain.copy()
+    codes[:, 0] = np.random.default_rng(2).integers(0, 6, len(plain))
     by_category = target + 2 * np.isin(codes[:, 0], [0, 3, 4]) * codes[:, 1]
-    histogram = "scikit-learn HistGradientBoosting"
-    boost = partial(XGBRegressor, n_estimators=50, max_depth=4, n_jobs=1)
-    light = partial(LGBMRegressor, n_estimators=50, num_leaves=12, n_jobs=1, verbose=-1)
-    classes = XGBClassifier(n_estimators=50, max_depth=4, n_jobs=1)
-    for label, model, fitted, points, y in (
-        ("scikit-learn forest", RandomForestRegressor(30, random_state=seed), rows, rows, target),
-        ("scikit-learn GradientBoosting", GradientBoostingRegressor(random_state=seed), rows, rows, target),
-        (histogram, HistGradientBoostingRegressor(max_iter=50), rows, rows, target),
-        (f"{histogram}, NaN", HistGradientBoostingRegressor(max_iter=50), gaps, gaps, target),
-        (f"{histogram}, two decimals, NaN", HistGradientBoostingRegressor(max_iter=100), many, many, many_targets),
-        ("XGBoost", boost(), rows, rows, target),
-        ("XGBoost, NaN", boost(), gaps, gaps, target),
-        ("XGBoost, DART", boost(booster="dart", rate_drop=0.3), rows, rows, target),
-        ("XGBoost, missing=0", boost(missing=0.0), zeros, zeros, target),
-        ("XGBoost, three classes", classes, rows, rows, np.digitize(target, [-1, 1])),
-        ("LightGBM", light(), rows, rows, target),
-        ("LightGBM, NaN", light(), gaps, gaps, target),
-        ("LightGBM, NaN not met in training", light(), rows, gaps, target),
-        ("LightGBM, zero_as_missing", light(zero_as_missing=True), zeros, zeros, target),
-        ("LightGBM, DART", light(boosting_type="dart"), rows, rows, target),
-        ("LightGBM, categories", light(min_data_per_group=5), codes, codes, by_category),
-    ):
-        model.fit(fitted, y, **({"categorical_feature": [0]} if fitted is codes else {}))
+    known = {
+        "plain": (plain, target), "gaps": (with_gaps(plain), target), "zeros": (with_gaps(plain, 0.0), target),
+        "many": (with_gaps(many), many_targets), "codes": (codes, by_category),
+        "classes": (plain, np.digitize(target, [-1, 1])),
+    }  # fmt: skip
+    for label, row in CASES.items():
+        points, y = known[row.get("rows", "plain")]
+        fitted = known[row["fitted"]][0] if "fitted" in row else points
+        model = unfitted(row, seed).fit(fitted, y, **row.get("fit", {}))
         yield label, Case(model, points, partial(margins, model) if label.startswith("XGBoost") else model.predict)
 
 

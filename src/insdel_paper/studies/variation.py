@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,61 +25,42 @@ RUN = ["duplicates", "split", "training"]
 DIFFERENCE = "kernel_shap − integrated_gradients"
 
 
-@dataclass(frozen=True)
-class Replicate:
-    """One split and one training of an experiment; each run draws random orders and samples of its own.
-
-    duplicates : houses: duplicate rows "kept" or "dropped"
-    policy : events: how pairs are formed; empty for houses
-    """
-
-    split: int
-    training: int
-    duplicates: str = "kept"
-    policy: str = ""
-
-    @property
-    def key(self) -> dict[str, Any]:
-        """What tells this run from others, as columns of its tables."""
-        first = {"policy": self.policy} if self.policy else {"duplicates": self.duplicates}
-        return {**first, "split": self.split, "training": self.training}
-
-    @property
-    def label(self) -> str:
-        """A name for files."""
-        return "{}_split{}_training{}".format(*self.key.values())
-
-    def prepare(self, source: str = "real", **changes: Any) -> Experiment:
-        """Split the data, fit the network and pick the pairs of this run; changes are for `experiments.prepare`."""
-        seeds: dict[str, Any] = {"split_seed": self.split, "train_seed": self.training, "source": source, **changes}
-        if self.policy:
-            return prepare("cern", policy=self.policy, pair_seed=self.split, **seeds)
-        return prepare("bangalore", drop_duplicates=self.duplicates == "dropped", **seeds)
-
-    def table(self, experiment: Experiment, samples: int = SAMPLES, **storage: Any) -> pd.DataFrame:
-        """The rows of `compare` for this run, with its key in front; Kernel SHAP from `samples` where 2ᵈ is more."""
-        options = {**experiment.options, "kernel_shap": {"samples": samples}}
-        x, reference, seed = experiment.pairs.x, experiment.pairs.reference, SEEDS * self.split + self.training
-        choice = {"options": options, "seed": seed, "score": False, **storage}
-        return self._named(compare(experiment.model, x, reference, METHODS, **choice).table)
-
-    def ends(self, experiment: Experiment) -> pd.DataFrame:
-        """Who is paired with whom in this run: its key, pair, row, reference_row."""
-        return self._named(experiment.ends)
-
-    def _named(self, table: pd.DataFrame) -> pd.DataFrame:
-        return pd.DataFrame({**self.key, **table}, index=table.index)
+Run = dict[str, Any]  # duplicates ("kept" or "dropped") of houses or the policy of events; split, training
 
 
-def runs(splits: int = SPLITS, trainings: int = TRAININGS) -> list[Replicate]:
+def runs(splits: int = SPLITS, trainings: int = TRAININGS) -> list[Run]:
     """Every training of every split, and half of the trainings again without duplicate rows."""
-    kept = [Replicate(split, training) for split in range(splits) for training in range(trainings)]
-    return kept + [replace(run, duplicates="dropped") for run in kept if run.training < max(1, trainings // 2)]
+    kept = [dict(zip(RUN, ("kept", *seeds), strict=True)) for seeds in product(range(splits), range(trainings))]
+    return kept + [{**run, "duplicates": "dropped"} for run in kept if run["training"] < max(1, trainings // 2)]
 
 
-def event_runs(policies: Sequence[str] = POLICIES, trainings: int = EVENT_TRAININGS) -> list[Replicate]:
+def event_runs(policies: Sequence[str] = POLICIES, trainings: int = EVENT_TRAININGS) -> list[Run]:
     """Trainings of the events' network from other seeds on the same split, each under every policy."""
-    return [Replicate(0, seed, policy=policy) for seed in range(trainings) for policy in policies]
+    return [{"policy": policy, "split": 0, "training": seed} for seed in range(trainings) for policy in policies]
+
+
+def repeat(
+    run: Run, *, samples: int = SAMPLES, checkpoint: Path | None = None, scheduler: Any = None, **given: Any
+) -> tuple[Experiment, pd.DataFrame, pd.DataFrame]:
+    """Split the data, fit the network, pair and compare as a run says; random orders and samples are its own.
+
+    samples : of Kernel SHAP where 2ᵈ is more
+    checkpoint, scheduler : as for `compare`
+    given : to `prepare`
+
+    Returns the experiment, the table of `compare`, and who is paired with whom; both with the run's key in front
+    """
+    seeds: dict[str, Any] = {"split_seed": run["split"], "train_seed": run["training"], "source": "real", **given}
+    if "policy" in run:
+        one = prepare("cern", policy=run["policy"], pair_seed=run["split"], **seeds)
+    else:
+        one = prepare("bangalore", drop_duplicates=run["duplicates"] == "dropped", **seeds)
+    found = compare(
+        one.model, one.pairs.x, one.pairs.reference, METHODS, score=False, checkpoint=checkpoint, scheduler=scheduler,
+        options={**one.options, "kernel_shap": {"samples": samples}}, seed=SEEDS * run["split"] + run["training"],
+    )  # fmt: skip
+    areas, ends = (pd.DataFrame({**run, **table}, index=table.index) for table in (found.table, one.ends))
+    return one, areas, ends
 
 
 def run_means(table: pd.DataFrame, pairs: pd.DataFrame | None = None, value: str = "abc_per_feature") -> pd.DataFrame:
