@@ -15,7 +15,7 @@ from insdel.errors import UserError
 from insdel_book import entry
 from insdel_paper.studies.breadth import games as frozen
 from insdel_paper.studies.breadth.games import Games
-from insdel_paper.studies.breadth.plan import NETWORKS, TITLES, evaluations
+from insdel_paper.studies.breadth.protocol import NETWORKS, TITLES, evaluations
 
 PER_PLAYER = 16  # the default budget is 16 d evaluations
 CURVE = (2, 4, 8, 16, 32, 64)  # budgets per player of a curve; two more evaluations are granted with the smallest

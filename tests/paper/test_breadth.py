@@ -16,7 +16,7 @@ from insdel.errors import UserError
 from insdel_paper.data import files, tables
 from insdel_paper.studies.breadth import analysis, cells, games, models, planted
 from insdel_paper.studies.breadth.models import Fitted
-from insdel_paper.studies.breadth.plan import Size, evaluations, methods
+from insdel_paper.studies.breadth.protocol import Size, evaluations, methods
 
 SMALL = Size(pairs=6)
 

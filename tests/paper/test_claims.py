@@ -41,7 +41,7 @@ from insdel_paper.claims.comparisons import larger
 from insdel_paper.claims.runs import IG, KS, RANDOM, D, I, Run
 from insdel_paper.claims.verdict import LIMITS, MissingRecordError, rule
 from insdel_paper.studies import outcome, variation
-from insdel_paper.studies.breadth import analysis, plan
+from insdel_paper.studies.breadth import analysis, protocol
 from insdel_paper.studies.roar.tables import STRAIGHT
 
 BY_ID = {claim.id: claim for claim in CLAIMS}
@@ -224,7 +224,7 @@ def test_bends_of_planted_losses(folder: Path) -> None:
 
 
 def test_margins_are_those_of_the_studies() -> None:
-    assert LIMITS["straight"] == STRAIGHT and LIMITS["ahead"] == plan.SMALLEST
+    assert LIMITS["straight"] == STRAIGHT and LIMITS["ahead"] == protocol.SMALLEST
 
 
 def breadth(gap: float, share: float = 0.95, seed: int = 0) -> pd.DataFrame:
@@ -232,13 +232,13 @@ def breadth(gap: float, share: float = 0.95, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     rows = []
     for table in range(12):
-        for family in plan.NETWORKS:
-            for method in ("kernel_shap", "kernel_shap_128", *plan.methods("MLP")[3:], "treeshap"):
+        for family in protocol.NETWORKS:
+            for method in ("kernel_shap", "kernel_shap_128", *protocol.methods("MLP")[3:], "treeshap"):
                 score = 0.9 - gap * (method != KS) + rng.normal(0, 0.004)
                 score = share * 0.9 + rng.normal(0, 0.004) if method == IG else score
                 rows.append({"method": method, "score": score, "insertion": score, "deletion": score, "family": family,
                              "table": f"t{table}", "policy": "one_to_one", "seed": 0,
-                             "evaluations": plan.evaluations(method, 12 if method == KS else 8)})  # fmt: skip
+                             "evaluations": protocol.evaluations(method, 12 if method == KS else 8)})  # fmt: skip
     return pd.DataFrame(rows)
 
 
@@ -257,7 +257,7 @@ def test_statements_about_many_tables_follow_the_numbers(folder: Path, cells: pd
     results.save("breadth", {"cells": slow}, {}, into=folder)
     assert BY_ID["breadth-ig-faster"].finding().verdict == NOT
     if verdicts["breadth-ks-best"] == HOLDS:  # the study's own test says the same
-        assert analysis.differences(cells, KS, IG, plan.NETWORKS).median() > plan.SMALLEST
+        assert analysis.differences(cells, KS, IG, protocol.NETWORKS).median() > protocol.SMALLEST
 
 
 def test_the_command_exits_with_1_when_records_and_statements_disagree(

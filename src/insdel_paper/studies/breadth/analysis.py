@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.stats import spearmanr, wilcoxon
 
 from insdel.stats import holm_adjusted
-from insdel_paper.studies.breadth.plan import COMPARISONS, NETWORKS, SMALLEST, TREES
+from insdel_paper.studies.breadth.protocol import COMPARISONS, NETWORKS, SMALLEST, TREES
 
 CELL = ["table", "family", "policy", "seed"]
 GOOD = ("kernel_shap", "kernel_shap_128", "two_sided", "lime_500", "lime_25", "occlusion", "integrated_gradients",

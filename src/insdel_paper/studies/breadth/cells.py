@@ -19,7 +19,7 @@ from insdel_paper import data
 from insdel_paper.data import tables
 from insdel_paper.studies.best_order import spectrum
 from insdel_paper.studies.breadth.models import Fitted
-from insdel_paper.studies.breadth.plan import OPTIONS, Size, evaluations
+from insdel_paper.studies.breadth.protocol import OPTIONS, Size, evaluations
 
 POLICIES = ("counterfactual", "one_to_one")
 HELD, INSPECTED = 0.2, 400  # share of rows held out, and how many of them may become pairs

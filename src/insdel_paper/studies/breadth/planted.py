@@ -17,7 +17,7 @@ from insdel import Lattice, lattices
 from insdel.trees import TreeGame
 from insdel_paper.studies.breadth.cells import areas, attributed, games_of, pairs, scored
 from insdel_paper.studies.breadth.models import FAMILIES
-from insdel_paper.studies.breadth.plan import Size, methods
+from insdel_paper.studies.breadth.protocol import Size, methods
 
 N, ROWS, NOISE, MIXED = 10, 1200, 0.3, 0.5  # features, rows, deviation of the noise, correlation with a common factor
 MODELS = ("MLP", "ResNet", "boosted trees", "random forest")

@@ -21,7 +21,7 @@ from insdel_paper.records.run import Recording, RunContext, record
 from insdel_paper.studies.breadth import planted
 from insdel_paper.studies.breadth.cells import POLICIES, cell, material, points
 from insdel_paper.studies.breadth.models import FAMILIES, Fitted, fit_classifier
-from insdel_paper.studies.breadth.plan import WIDE, Size, methods
+from insdel_paper.studies.breadth.protocol import WIDE, Size, methods
 
 CLASSIFIED = ("wage", "saratoga", "births")  # is the target above the median of the training rows?
 
