@@ -226,14 +226,6 @@ def test_one_baseline_is_captums_layer_integrated_gradients():
     np.testing.assert_allclose(found, expected.detach(), atol=1e-8)  # captum has its points in single precision
 
 
-def test_the_first_outputs_are_the_convolutions_and_the_rest_is_not_run():
-    network, x, calls = tiny(), picture(), []
-    network.body[-1].register_forward_hook(lambda *_: calls.append(1))
-    found = saliency.first_outputs(network, x[None])
-    assert not calls and not network.body[0]._forward_hooks
-    torch.testing.assert_close(found, network.body[0]((x[None] - network.mean) / network.std))
-
-
 def test_shifted_points_cover_the_path_as_one_fine_rule_would():
     """∂/∂x of a steep step: two points on each of 50 paths miss far less than the same two points 50 times."""
     steep, start, end = (

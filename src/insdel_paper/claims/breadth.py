@@ -1,8 +1,8 @@
 """Rules about the paper's general statements on many tables: the table is the unit  [abstract, sections 5.1 and 7].
 
-What counts was fixed with the study (`studies.breadth.protocol`): a method is ahead if its score, a share of the way from
-chance to the best order, is higher by more than what the plan calls practically equal. "Nearly as good" has the limit
-that it has everywhere: to be practically equal is more than the paper claims.
+What counts was fixed with the study (`studies.breadth.protocol`): a method is ahead if its score, a share of the way
+from chance to the best order, is higher by more than what the protocol calls practically equal. "Nearly as good" has
+the limit that it has everywhere: to be practically equal is more than the paper claims.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from insdel_paper.claims.verdict import LIMITS, Answer, Figure, above, rule
 from insdel_paper.studies.breadth import analysis
 from insdel_paper.studies.breadth.protocol import COMPARISONS, NETWORKS
 
-FAMILIES = {(a, b): families for a, b, families in COMPARISONS}  # of the plan; other couples: networks, as the paper's
+FAMILIES = {(a, b): families for a, b, families in COMPARISONS}  # other couples: networks, as the paper's
 
 
 @rule()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import skew as skewness
 
+from insdel.stats import naive_error
 from insdel_paper.data import bangalore, cern
 from insdel_paper.data.check import MASS_LIST
 from insdel_paper.data.files import data_folder
@@ -19,61 +20,59 @@ from insdel_paper.data.validate import read_table
 from insdel_paper.provenance import sha256
 from insdel_paper.records.run import Recording, RunContext, record
 
-Row = dict[str, Any]
 BANGALORE, CERN = "Bangalore.csv", cern.SAMPLE
 MASS_BANDS = (2, 20, 40, 60, 80, 90, 100, 110)  # GeV
 
 
-def row(dataset: str, fact: str, value: float, rows: int, se: float = math.nan) -> Row:
-    """One fact, and from how many rows it was computed."""
-    return {"dataset": dataset, "fact": fact, "value": float(value), "se": float(se), "rows": int(rows)}
+def as_rows(dataset: str, facts: Mapping[str, Any], rows: int) -> pd.DataFrame:
+    """One row per fact: dataset, fact, value, se, rows (how many it was computed from); of an array its mean."""
+    return pd.DataFrame([
+        {"dataset": dataset, "fact": fact, "value": float(np.mean(value)),
+         "se": naive_error(value) if np.ndim(value) else math.nan, "rows": np.size(value) if np.ndim(value) else rows}
+        for fact, value in facts.items()
+    ])  # fmt: skip
 
 
-def mean_row(dataset: str, fact: str, values: np.ndarray) -> Row:
-    """A mean with its standard error."""
-    return row(dataset, fact, values.mean(), len(values), values.std(ddof=1) / math.sqrt(len(values)))
-
-
-def houses(path: Path) -> Iterator[Row]:
+def houses(path: Path) -> pd.DataFrame:
     """Counts of the Bangalore file  [section 5.1]."""
     cells = read_table(path, (bangalore.TARGET, *bangalore.NAMES)).cells
     missing = (cells[list(bangalore.AMENITIES)] == bangalore.MISSING).mean(axis=1).to_numpy()
     complete = cells[missing == 0]
     header = pd.read_csv(path, nrows=0).columns
-    columns = [name for name in header if name.strip() != bangalore.TARGET]
-    values = complete[list(bangalore.NAMES)].nunique()
-    for fact, value in {
+    facts = {
         "records": len(cells),
         "complete rows": len(complete),
         "a fifth of the complete rows, rounded up": math.ceil(len(complete) / 5),
-        "columns beside the price": len(columns),
+        "columns beside the price": sum(name.strip() != bangalore.TARGET for name in header),
         "features": len(bangalore.NAMES),
-        "features with at most two values": int((values <= 2).sum()),
+        "features with at most two values": int((complete[list(bangalore.NAMES)].nunique() <= 2).sum()),
         "share of records that miss more than 90 % of the amenities": float((missing > 0.9).mean()),
         "duplicates among the complete rows": bangalore.read(path)[1]["duplicates"],
         "skewness of the price": skewness(complete[bangalore.TARGET].to_numpy(float)),
-    }.items():
-        yield row("bangalore", fact, value, len(cells) if "record" in fact else len(complete))
+    }
+    table = as_rows("bangalore", facts, len(complete))
+    return table.assign(rows=table["rows"].where(~table["fact"].str.contains("record"), len(cells)))
 
 
-def events(path: Path) -> Iterator[Row]:
+def events(path: Path) -> pd.DataFrame:
     """Physics of the genuine CERN rows that are available  [section 5.2]."""
     rows, _ = cern.read(path)
     columns = {name: rows[name].to_numpy(float) for name in rows}
-    yield row("cern", "features", len(cern.NAMES), len(rows))
-    for name, off in identities(columns).items():
-        yield row("cern", f"largest residual: {name}", off.max(), len(rows))
-    # √((E₁ + E₂)² − |p₁ + p₂|²) from the columns as they are
-    yield mean_row("cern", "mean residual of the mass formula", np.abs(mass_of_momenta(columns) / columns["M"] - 1))
-    # p_x = p_t cos φ, and the printed p_t = p_x cos φ, relative to p_t, both electrons
     px, pt, phi = (np.concatenate([columns[f"{name}{i}"] for i in (1, 2)]) for name in ("px", "pt", "phi"))
-    yield mean_row("cern", "mean residual of px = pt cos φ", np.abs(px - pt * np.cos(phi)) / pt)
-    yield mean_row("cern", "mean residual of pt = px cos φ", np.abs(pt - px * np.cos(phi)) / pt)
-    for name in cern.CHARGES:
-        yield mean_row("cern", f"mean of {name}", columns[name])
     differing = {name: differing_share(columns[name]) for name in cern.NAMES}
-    yield row("cern", "features that differ in a random pair", sum(differing.values()), len(rows))
-    yield row("cern", "charges that differ in a random pair", sum(differing[q] for q in cern.CHARGES), len(rows))
+    facts = {
+        "features": len(cern.NAMES),
+        **{f"largest residual: {name}": off.max() for name, off in identities(columns).items()},
+        # √((E₁ + E₂)² − |p₁ + p₂|²) from the columns as they are
+        "mean residual of the mass formula": np.abs(mass_of_momenta(columns) / columns["M"] - 1),
+        # p_x = p_t cos φ, and the printed p_t = p_x cos φ, relative to p_t, both electrons
+        "mean residual of px = pt cos φ": np.abs(px - pt * np.cos(phi)) / pt,
+        "mean residual of pt = px cos φ": np.abs(pt - px * np.cos(phi)) / pt,
+        **{f"mean of {name}": columns[name] for name in cern.CHARGES},
+        "features that differ in a random pair": sum(differing.values()),
+        "charges that differ in a random pair": sum(differing[q] for q in cern.CHARGES),
+    }
+    return as_rows("cern", facts, len(rows))
 
 
 def differing_share(values: np.ndarray) -> float:
@@ -83,19 +82,19 @@ def differing_share(values: np.ndarray) -> float:
     return 1 - float((counts * (counts - 1)).sum()) / (m * (m - 1))
 
 
-def masses(path: Path) -> Iterator[Row]:
+def masses(path: Path) -> pd.DataFrame:
     """The list of all masses of the full CERN file, one per distinct complete row  [section 5.2]."""
     mass = pd.read_csv(path).iloc[:, -1].to_numpy(float)
     distinct, complete = len(mass), cern.FULL_ROWS - cern.FULL_WITHOUT_M
-    for fact, value in {
+    facts = {
         "distinct complete rows": distinct,
         "least mass (GeV)": mass.min(),
         "largest mass (GeV)": mass.max(),
         "skewness of the mass": skewness(mass),
         "100,000 rows less 85 without M, less a fifth": complete - math.ceil(complete / 5),
         "distinct complete rows less a fifth, rounded up": distinct - math.ceil(distinct / 5),
-    }.items():
-        yield row("cern", fact, value, distinct)
+    }
+    return as_rows("cern", facts, distinct)
 
 
 def collect(folder: Path) -> pd.DataFrame:
@@ -106,7 +105,7 @@ def collect(folder: Path) -> pd.DataFrame:
             f"the facts need the real files {', '.join(FILES)}; missing: {', '.join(missing)}. "
             "Put them into the folder that INSDEL_DATA names."
         )
-    return pd.DataFrame([fact for name, read in FILES.items() for fact in read(folder / name)])
+    return pd.concat([read(folder / name) for name, read in FILES.items()], ignore_index=True)
 
 
 def accuracy(true: np.ndarray, predicted: np.ndarray) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What the cells of the breadth study say to the questions of `plan`; the unit is the table."""
+"""What the cells of the breadth study say to the questions of `protocol`; the unit is the table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def differences(cells: pd.DataFrame, a: str, b: str, families: Sequence[str]) ->
 
 
 def tests(cells: pd.DataFrame) -> pd.DataFrame:
-    """The comparisons of the plan: a, b, tables, ahead (tables in which a is), median, low, high (95 % bootstrap over
+    """The protocol's comparisons: a, b, tables, ahead (tables in which a is), median, low, high (95 % bootstrap over
     tables), mean, se, p, adjusted (Holm), worst (the table where a does worst against b), verdict.
     """
     rows = []
@@ -53,7 +53,7 @@ def tests(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict(median: float, adjusted: float) -> str:
-    """What a median difference and its adjusted p-value say, as fixed in the plan."""
+    """What a median difference and its adjusted p-value say, as fixed in the protocol."""
     if adjusted > 0.05:
         return "not shown"
     if abs(median) < SMALLEST:

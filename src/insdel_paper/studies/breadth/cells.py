@@ -14,6 +14,7 @@ import torch
 import insdel
 from insdel import Lattice, Trees, compare, lattices, policies, stats
 from insdel.curves import MODES
+from insdel.lattice import MAX_FEATURES
 from insdel.trees import TreeGame
 from insdel_paper import data
 from insdel_paper.data import tables
@@ -23,7 +24,6 @@ from insdel_paper.studies.breadth.protocol import OPTIONS, Size, evaluations
 
 POLICIES = ("counterfactual", "one_to_one")
 HELD, INSPECTED = 0.2, 400  # share of rows held out, and how many of them may become pairs
-WIDE = 20  # differing features beyond which only tree ensembles have exact values
 SHARED = 12  # pairs of a cell that may be frozen
 FROZEN_D, FROZEN_VALUES = 12, 2**12  # players of a frozen game, and values per cell
 
@@ -67,7 +67,7 @@ def pairs(
 
 def games_of(fitted: Fitted, chosen: policies.PolicyPairs) -> Sequence[Lattice | TreeGame]:
     """The game of every pair: lattices, closed forms of tree ensembles, or none where nobody can enumerate."""
-    if chosen.differing.max() <= WIDE:
+    if chosen.differing.max() <= MAX_FEATURES:
         return list(lattices(fitted.f, chosen.x, chosen.reference, progress=False))
     return [] if fitted.trees is None else list(Trees.of(fitted.trees).games(chosen.x, chosen.reference))
 

@@ -24,44 +24,18 @@ table" fails by one table of the other sign. H6 is "no" unless the mean correlat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-NETWORKS = ("MLP", "ResNet", "FT-Transformer")
-TREES = ("boosted trees", "random forest")
-WIDE = ("ames", "trains")  # tables whose pairs nobody enumerates
-FOR_ALL = ("kernel_shap", "kernel_shap_128", "two_sided", "lime_500", "lime_25", "occlusion", "random")
-WITH_GRADIENTS = ("integrated_gradients", "input_x_gradient", "vanilla_grad")
-SMALLEST = 0.01  # differences below it are practically equal
-COMPARISONS = (  # which is expected to score higher, over which, in which families
-    ("kernel_shap", "integrated_gradients", NETWORKS),
-    ("two_sided", "integrated_gradients", NETWORKS),
-    ("kernel_shap", "two_sided", NETWORKS + TREES),
-    ("kernel_shap", "lime_500", NETWORKS + TREES),
-    ("kernel_shap", "lime_25", NETWORKS + TREES),
-    ("kernel_shap", "treeshap", TREES),
-)
-TITLES = {
-    "kernel_shap": "Kernel SHAP, exact",
-    "kernel_shap_128": "Kernel SHAP, 128 samples",
-    "kernel_shap_1024": "Kernel SHAP, 1024 samples",
-    "two_sided": "Two-sided occlusion",
-    "lime_500": "LIME, 500 samples",
-    "integrated_gradients": "Integrated Gradients",
-    "deeplift": "DeepLIFT",
-    "lime_25": "LIME, 25 samples",
-    "occlusion": "Occlusion",
-    "treeshap": "Path-dependent TreeSHAP",
-    "input_x_gradient": "Input × Gradient",
-    "vanilla_grad": "Vanilla gradient",
-    "random": "Random",
-}
-OPTIONS: dict[str, dict[str, Any]] = {
-    "kernel_shap_128": {"samples": 128},
-    "kernel_shap_1024": {"samples": 1024},
-    "lime_500": {"samples": 500},
-    "lime_25": {"samples": 25},
-    "integrated_gradients": {"steps": 100},
-}
+import yaml
+
+_SETTINGS: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
+NETWORKS, TREES, WIDE = (tuple(_SETTINGS[name]) for name in ("networks", "trees", "wide"))
+SMALLEST: float = _SETTINGS["smallest"]
+TITLES: dict[str, str] = _SETTINGS["titles"]
+OPTIONS: dict[str, dict[str, Any]] = _SETTINGS["options"]
+_FAMILIES = {"networks": NETWORKS, "trees": TREES, "all": NETWORKS + TREES}
+COMPARISONS = tuple((a, b, _FAMILIES[families]) for a, b, families in _SETTINGS["comparisons"])
 
 
 @dataclass(frozen=True)
@@ -82,12 +56,13 @@ class Size:
 
 def methods(family: str, wide: bool = False) -> list[str]:
     """What is compared for a family of models; beyond 20 features exact Kernel SHAP gives way to more samples."""
-    names = list(FOR_ALL)
+    names = list(_SETTINGS["methods"]["all"])
     if wide and family not in TREES:
         names[0] = "kernel_shap_1024"
     if family in TREES:
         return [*names, "treeshap"]
-    return [*names, *WITH_GRADIENTS, *(["deeplift"] if family in ("MLP", "ResNet", "linear") else [])]
+    deeplift = ["deeplift"] if family in ("MLP", "ResNet", "linear") else []
+    return [*names, *_SETTINGS["methods"]["gradients"], *deeplift]
 
 
 def evaluations(method: str, d: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from sklearn.metrics import r2_score
 from torch import nn
 
 from insdel.evaluate import predict
-from insdel.store import atomic, write_parquet
+from insdel.identity import plain
+from insdel.store import Store, atomic
 from insdel_paper.data import Split, tables
 from insdel_paper.data.tables import load
 from insdel_paper.records.run import Recording, RunContext, record
@@ -71,30 +73,28 @@ def measure_breadth(
     planted : see `planted.agreement`
     """
     folder, size = context.folder / "parts", Size(**given)
-    folder.mkdir(parents=True, exist_ok=True)
     narrow, wide = ([name for name in tables if (name in WIDE) == far] for far in (False, True))
     jobs: list[tuple[str, int, str, str]] = []
     for seed in range(seeds):
-        jobs += [("cells", seed, name, family) for name in narrow for family in families]
+        jobs += [("cells", seed, name, family) for name, family in product(narrow, families)]
         jobs += [("planted", seed, function, "") for function in planted.FUNCTIONS]
     jobs += [("classes", 0, name, "") for name in CLASSIFIED if name in tables]
-    jobs += [("cells", 0, name, family) for name in wide for family in families]  # a search takes a minute per model
+    jobs += [("cells", 0, name, family) for name, family in product(wide, families)]  # a search takes a minute each
     rows = lru_cache(1)(material)
-    for kind, seed, name, family in jobs:
-        path = folder / f"{kind}-{seed}-{name}-{family}.parquet"
-        if path.is_file():
-            continue
+
+    def work(part: slice) -> pd.DataFrame:
+        kind, seed, name, family = jobs[part.start]
+        context.log(f"{kind} of {name}{', ' if family else ''}{family}, seed {seed}")
         if kind == "planted":
-            table = planted.agreement(name, seed)
-        elif kind == "classes":
-            table = classified(name, rows(name, seed), seed, size)
-        else:
-            table = table_cells(name, rows(name, seed), family, seed, size, folder)
-        write_parquet(table, path)
-        context.log(f"{kind} of {name}{', ' if family else ''}{family}, seed {seed}: {len(table)} rows")
-    written = {}
-    for kind in ("cells", "classes", "planted"):
-        parts = [pd.read_parquet(path) for path in sorted(folder.glob(f"{kind}-*.parquet"))]
-        written[kind] = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+            return planted.agreement(name, seed)
+        if kind == "classes":
+            return classified(name, rows(name, seed), seed, size)
+        return table_cells(name, rows(name, seed), family, seed, size, folder)
+
+    known = {"jobs": jobs, **asdict(size)}
+    found = Store(folder, lambda: plain(known)).chunks(len(jobs), 1, work, progress=False)
+    written = {kind: pd.DataFrame() for kind in ("cells", "classes", "planted")}
+    for (kind, *_), table in sorted(zip(jobs, found, strict=True), key=lambda part: part[0]):
+        written[kind] = pd.concat([written[kind], table], ignore_index=True) if len(written[kind]) else table
     sources = {name: dict(load(name).provenance) for name in tables}
     return Recording(written, {"data": sources, "seconds_are": "training, explaining and scoring, over all starts"})

@@ -7,7 +7,6 @@ changing a pixel to the reference is A = −s.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -87,30 +86,15 @@ def layer_parts(
 
     image, baseline : (3, height, width) → (rows, columns) of that layer
     """
-    start, end = first_outputs(network, torch.stack([baseline, image]))
+    from captum.attr import LayerActivation
+
+    outputs = LayerActivation(network, network.first).attribute(torch.stack([baseline, image]))
 
     def value(outputs: Tensor) -> Tensor:
         with network.first.register_forward_hook(lambda *_: outputs):
             return network(image.expand(len(outputs), -1, -1, -1))[:, label]
 
-    return path_parts(value, start, end, settings, index)
-
-
-def first_outputs(network: Classifier, images: Tensor) -> Tensor:
-    """What the first convolution makes of images; the rest of the network is not run."""
-    seen: list[Tensor] = []
-
-    def stop(module: nn.Module, given: Any, outputs: Tensor) -> None:
-        seen.append(outputs)
-        raise InterruptedError  # past all that follows the layer
-
-    with suppress(InterruptedError), torch.no_grad(), network.first.register_forward_hook(stop):
-        network(images)
-    if not seen:
-        raise UserError(
-            f"the first convolution of {network.source} is never called. Choose another method, such as rise."
-        )
-    return seen[0]
+    return path_parts(value, *outputs, settings, index)
 
 
 def path_parts(
