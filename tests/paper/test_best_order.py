@@ -13,8 +13,6 @@ from insdel.lattice import LATTICE_MODES
 from insdel_paper.studies import best_order
 from insdel_paper.studies.best_order import (
     BEST,
-    LEVELS,
-    METHODS,
     Found,
     interaction_term,
     interactions,
@@ -49,14 +47,6 @@ def enumerated(case):
 
 def one(found: Found, pair: int, method: str, mode: str) -> pd.Series:
     return found.areas.query("pair == @pair and method == @method and mode == @mode").iloc[0]
-
-
-def test_a_row_per_pair_method_and_mode(case):
-    found = case[-1]
-    assert len(found.areas) == PAIRS * (len(METHODS) + len(BEST)) * len(LATTICE_MODES)
-    assert len(found.pairs) == PAIRS and list(found.pairs.differing) == [5, 5, 6, 6, 6]
-    assert len(found.orders) == PAIRS * len(LATTICE_MODES) * len(LEVELS)
-    assert not found.areas.isna().any().any() and not found.pairs.isna().any().any()
 
 
 def test_best_mean_and_spread_are_those_of_all_orders(case, enumerated):
@@ -111,23 +101,6 @@ def test_pairs_with_too_many_features_are_left_out(monkeypatch):
     reference[1, 0] = 0.0
     found = study(f, x, reference, ("occlusion",), orders=10, progress=False)
     assert list(found.pairs.pair) == [1] and set(found.areas.pair) == {1}
-
-
-def test_a_killed_run_goes_on_and_never_mixes(case, tmp_path, monkeypatch):
-    f, x, reference, _ = case
-    monkeypatch.setattr(best_order, "CHUNK", 2)
-    asked = {"methods": ("occlusion",), "orders": 50, "progress": False}
-    whole = study(f, x, reference, **asked)
-    study(f, x, reference, **asked, checkpoint=tmp_path)
-    (tmp_path / "pairs" / "pairs_0000002.parquet").unlink()
-    done, run = [], best_order._chunk
-    monkeypatch.setattr(best_order, "_chunk", lambda *a: done.append(a[3]) or run(*a))
-    again = study(f, x, reference, **asked, checkpoint=tmp_path)
-    assert done == [2]
-    for part in best_order.PARTS:
-        pd.testing.assert_frame_equal(getattr(again, part), getattr(whole, part))
-    with pytest.raises(ValueError, match="another comparison: orders was 50, is 51"):
-        study(f, x, reference, ("occlusion",), orders=51, checkpoint=tmp_path, progress=False)
 
 
 def of(dividends: dict, n: int | None = None) -> insdel.Lattice:

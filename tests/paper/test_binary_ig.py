@@ -1,14 +1,13 @@
 """Casting, interpolating and jumping side by side: closed forms, second implementations, counts, records."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from scipy.stats import kendalltau, spearmanr
 
 import insdel
 from insdel_paper.studies import binary_ig
-from insdel_paper.studies.binary_ig import Plan, agreeing, areas, bend, costs, line, rank_correlation, ratio, study
+from insdel_paper.studies.binary_ig import Plan, agreeing, areas, bend, costs, line, rank_correlation, study
 
 BINARY = [0, 1, 2]
 PLAN = Plan(steps=40, nodes=8, samples=12, largest=5)
@@ -31,11 +30,6 @@ def points():
 @pytest.fixture(scope="module")
 def table(points):
     return study(bumpy, *points, BINARY, PLAN, chunk=4, progress=False)
-
-
-def test_a_row_per_pair_and_method(table):
-    assert len(table) == 9 * 5 and not table.duplicated(["pair", "method"]).any()
-    assert (table["differing"] == 5).all() and (table["flips"] == 3).all()
 
 
 def test_errors_are_those_of_the_attributions(points, table):
@@ -99,18 +93,6 @@ def test_orders_are_compared_as_scipy_does():
     assert np.isnan(rank_correlation(np.ones(3), np.arange(3.0))) and np.isnan(agreeing(np.ones(1), np.ones(1)))
 
 
-def test_a_killed_run_goes_on_after_its_last_chunk(points, table, tmp_path, monkeypatch):
-    study(bumpy, *points, BINARY, PLAN, chunk=4, checkpoint=tmp_path, progress=False)
-    (tmp_path / "pairs_0000004.parquet").unlink()
-    run, asked = binary_ig._chunk, []
-    monkeypatch.setattr(binary_ig, "_chunk", lambda *a: asked.append(len(a[1])) or run(*a))
-    again = study(bumpy, *points, BINARY, PLAN, chunk=4, checkpoint=tmp_path, progress=False)
-    assert asked == [4]
-    pd.testing.assert_frame_equal(again.drop(columns="seconds"), table.drop(columns="seconds"))
-    with pytest.raises(ValueError, match="another comparison: nodes was 8, is 9"):
-        study(bumpy, *points, BINARY, Plan(40, 9, 12, 5), chunk=4, checkpoint=tmp_path, progress=False)
-
-
 def test_pairs_that_are_too_large_are_left_out(points):
     x, other = points[0], points[1].copy()
     other[[2, 5], :2] = x[[2, 5], :2]
@@ -118,12 +100,6 @@ def test_pairs_that_are_too_large_are_left_out(points):
     assert set(small["pair"]) == {2, 5}
     with pytest.raises(ValueError, match="no pair differs in 1 features or fewer"):
         study(bumpy, x, other, BINARY, Plan(largest=1), progress=False)
-
-
-def test_a_ratio_of_sums_and_its_error():
-    top, bottom = pd.Series([1.0, 4.0, 3.0]), pd.Series([2.0, 4.0, 10.0])
-    value, se = ratio(top, bottom)
-    assert value == 0.5 and se == pytest.approx(np.std([0, 2, -2], ddof=1) / np.sqrt(3) / (16 / 3))
 
 
 def test_tables_of_the_chapter(table):

@@ -12,6 +12,7 @@ import insdel
 from insdel.evaluate import predict
 from insdel_paper import data, printed
 from insdel_paper.networks.training import Hyper
+from insdel_paper.records.run import RunContext
 from insdel_paper.studies import forensics
 from insdel_paper.studies.experiments import Rows
 
@@ -146,13 +147,13 @@ def test_a_search_goes_on_where_it_stopped(events, tmp_path, monkeypatch):
     pd.testing.assert_frame_equal(numbers, forensics.search(tmp_path / "b", "cern", 3, pairs=4))
     assert both["steers"].is_monotonic_increasing
 
+    asked = {"candidates": 3, "pairs": 4, "nearest": 1, "nearest_pairs": 4}
+    made = forensics.find_training("cern", RunContext(tmp_path / "c"), **asked)
+    again, changed = made.tables["again"], made.tables["variants"]
+    pd.testing.assert_frame_equal(made.tables["candidates"], both)
     nearest = both["candidate"].iloc[0]
-    choice = both[list(forensics.SPACE["cern"])].to_dict("records")[0]
-    again = forensics.again(tmp_path / "c", "cern", {nearest: choice}, pairs=4)
     assert again["candidate"].unique().tolist() == [nearest] and "lime_raw" in set(again["method"])
-
-    changed = forensics.variants(tmp_path / "d", "cern", choice, pairs=4)
-    assert changed["change"].nunique() == 7
+    assert changed["change"].nunique() == 7 and made.facts["trained_on"] == "real and simulated"
     same = changed.query("change == 'as it is'").drop(columns="change").reset_index(drop=True)
     first = numbers.query("candidate == @nearest")[same.columns].reset_index(drop=True)
     pd.testing.assert_frame_equal(same, first)
@@ -177,10 +178,10 @@ def test_fingerprints_stand_beside_the_print():
 
 
 def test_the_learning_curve_is_kept_point_by_point(events, tmp_path, monkeypatch):
-    curve = forensics.learning_curve(tmp_path, events, [(100, 0), (0, 120)], pairs=4, seen=400)
+    size = {"sizes": [(100, 0), (0, 120)], "pairs": 4, "seen": 400}
+    curve = forensics.vary_size(RunContext(tmp_path), **size).tables["points"]
     monkeypatch.setattr(forensics, "Reading", None)  # nothing is computed again
-    again = forensics.learning_curve(tmp_path, events, [(100, 0), (0, 120)], pairs=4, seen=400)
-    pd.testing.assert_frame_equal(curve, again)
+    pd.testing.assert_frame_equal(curve, forensics.vary_size(RunContext(tmp_path), **size).tables["points"])
     shown = forensics.levels(curve)
     assert shown.index.tolist() == [(100, 0), (0, 120)] and curve["epochs"].unique().tolist() == [4, 3]
     assert shown["counterfactual", "kernel_shap", "insertion"].notna().all()

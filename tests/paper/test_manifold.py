@@ -167,18 +167,6 @@ def test_profiles_are_quartiles_over_pairs(told):
     assert found.loc[1, "median"] == 3 and found.loc[2, "low"] == 7 and found.loc[2, "high"] == 9
 
 
-def test_a_killed_run_goes_on_after_its_last_chunk(small, ruler, steps, tmp_path, monkeypatch):
-    manifold.walks(small, ruler, chunk=1, checkpoint=tmp_path, progress=False)
-    (tmp_path / "pairs_0000001.parquet").unlink()
-    run, asked = manifold.lattices, []
-    monkeypatch.setattr(manifold, "lattices", lambda f, x, *a, **o: asked.append(x) or run(f, x, *a, **o))
-    again = manifold.walks(small, ruler, chunk=1, checkpoint=tmp_path, progress=False)
-    assert len(asked) == 1 and np.array_equal(asked[0], small.pairs.x[1:])
-    pd.testing.assert_frame_equal(again, steps)
-    with pytest.raises(ValueError, match="another comparison: seed"):
-        manifold.walks(small, ruler, chunk=1, seed=1, checkpoint=tmp_path, progress=False)
-
-
 def test_the_tail_holds_every_pair_once(small, ruler):
     found = manifold.tail(small, ruler, pairings=2, samples=64, progress=False)
     assert len(found) == 2 * len(small.x_test) // 2

@@ -1,6 +1,5 @@
 """Records are found again with their provenance, from anywhere in a clone; damaged ones are named with a remedy."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -109,10 +108,6 @@ def test_records_are_those_of_the_clone_around_else_of_the_package(tmp_path):
     assert names(clone / "notebooks", package) == "cern_accuracy"
     assert names(tmp_path, package) == ""
     assert "bangalore" in names(tmp_path, ROOT / "src").split()
-
-
-def test_a_note_is_readable_json(folder):
-    assert json.loads((folder / "trial" / "about.json").read_text(encoding="utf-8"))["seconds"] == 3.5
 
 
 def test_a_page_shows_the_record_where_it_is_wanted_and_there(folder):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ import torch
 
 from insdel_paper import networks
 from insdel_paper.data import Dataset, Split, split
-from insdel_paper.networks import stacked
 from insdel_paper.networks.training import Hyper, Recipe
 from insdel_paper.studies.roar import removal, tasks
 
@@ -155,30 +153,6 @@ def test_the_grid_is_complete(table: pd.DataFrame) -> None:
     assert features.groupby("fraction")["removed"].first().tolist() == [0, 1, 2, 4]
     np.testing.assert_array_equal(features["share"], features["removed"] / 4)
     assert len(removal.cells(PLAN)) == 2 + 2 * len(removal.RANKINGS)
-
-
-def test_an_interrupted_grid_ends_in_the_same_table(rows: Split, tmp_path: Path, monkeypatch) -> None:
-    plan = replace(PLAN, rankings=("kernel_shap", "random"), leak=(0.5,), recipe=Recipe(epochs=2, batch=32))
-    whole = removal.run(rows, plan)
-    real, calls = stacked.fit, []
-
-    def cut_off(*given, **options):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return real(*given, **options)
-
-    monkeypatch.setattr(stacked, "fit", cut_off)
-    with pytest.raises(KeyboardInterrupt):
-        removal.run(rows, plan, checkpoint=tmp_path)
-    done = len(list((tmp_path / "cells").glob("pairs_*.parquet")))
-    lines: list[str] = []
-    resumed = removal.run(rows, plan, checkpoint=tmp_path, report=lines.append)
-    pd.testing.assert_frame_equal(whole, resumed)
-    assert done == 3 and list((tmp_path / "attributions").glob("pairs_*.parquet"))  # fraction 0 needs no stack, then two cells, then the cut
-    assert len(lines) == len(removal.cells(plan)) - 3 and "0 cells left" in lines[-1]
-    with pytest.raises(ValueError, match="another comparison"):
-        removal.run(rows, replace(plan, seed=1), checkpoint=tmp_path)
 
 
 def test_counterfactual_references_are_rows(rows: Split) -> None:

@@ -121,11 +121,6 @@ def test_changes_between_runs() -> None:
     assert len(tables.changes({"a": runs["a"]}, [("a", "b")])) == 0
 
 
-@pytest.mark.parametrize("name", ["areas", "bend"])
-def test_shapes(name: str) -> None:
-    assert getattr(tables, name)(table(random=STRAIGHT), "random").shape == (3,)
-
-
 def test_forms_have_curves_of_their_own() -> None:
     drawn = pd.DataFrame(rows("kernel_shap", LATE, 0.001)).assign(input="imputed")
     both = pd.concat([table(kernel_shap=EARLY), drawn])
