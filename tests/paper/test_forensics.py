@@ -182,16 +182,8 @@ def test_the_learning_curve_is_kept_point_by_point(events, tmp_path, monkeypatch
     curve = forensics.vary_size(RunContext(tmp_path), **size).tables["points"]
     monkeypatch.setattr(forensics, "Reading", None)  # nothing is computed again
     pd.testing.assert_frame_equal(curve, forensics.vary_size(RunContext(tmp_path), **size).tables["points"])
-    shown = forensics.levels(curve)
-    assert shown.index.tolist() == [(100, 0), (0, 120)] and curve["epochs"].unique().tolist() == [4, 3]
-    assert shown["counterfactual", "kernel_shap", "insertion"].notna().all()
-
-
-def test_leaders_show_choices_and_distances_of_the_nearest():
-    table = pd.DataFrame([{**CHOICE, "candidate": k, "r2": 0.9, "steers": k / 3, "judges": 1.0, "failed": np.nan} for k in (4, 7, 9)])
-    shown = forensics.leaders(table, count=2)
-    assert shown.columns.tolist() == [4, 7] and shown.loc["steers", 7] == "2.333" and shown.loc["optimiser", 4] == "adam"
-    assert shown.index.tolist() == [*forensics.SPACE["cern"], "r2", "steers", "judges"]
+    assert curve[["genuine", "simulated", "epochs"]].drop_duplicates().to_numpy().tolist() == [[100, 0, 4], [0, 120, 3]]
+    assert curve.query("method == 'kernel_shap' and mode == 'insertion'")["value"].notna().all()
 
 
 def test_no_choice_is_tried_twice(tmp_path, monkeypatch):

@@ -310,16 +310,6 @@ def variants(folder: Path, name: str, choice: Mapping[str, Any], pairs: int | No
     return trained(folder, name, asked, "change")
 
 
-def leaders(candidates: pd.DataFrame, name: str = "cern", count: int = 5) -> pd.DataFrame:
-    """The nearest candidates, a column each: what was chosen, how well it predicts, how near it comes; as text.
-
-    candidates : as `table` gives it, the nearest first
-    """
-    measures = [column for column in ("r2", "steers", "judges", "correlations") if column in candidates]
-    shown = candidates.head(count).set_index("candidate")[[*SPACE[name], *measures]].astype(object)
-    return shown.assign(**{measure: shown[measure].map("{:.3f}".format) for measure in measures}).astype(str).T
-
-
 def beside_paper(numbers: pd.DataFrame, name: str = "cern", by: str = "candidate") -> pd.DataFrame:
     """Fingerprints beside the print: rows (role, policy, mode, method), a column for the paper and per candidate.
 
@@ -332,15 +322,6 @@ def beside_paper(numbers: pd.DataFrame, name: str = "cern", by: str = "candidate
     wide.insert(0, "paper", paper["value"])
     role = paper["steers"].map({True: "steers", False: "judges"}).fillna("not printed").rename("role")
     return wide.set_index(role, append=True).reorder_levels(["role", *KEYS]).sort_index()
-
-
-def levels(curve: pd.DataFrame, methods: tuple[str, ...] = ("kernel_shap", "random")) -> pd.DataFrame:
-    """The curve as a page shows it: a row per network, R², and the methods' levels under each policy and mode."""
-    rows = curve[curve["method"].isin(methods) & (curve["mode"] != "correlation")]
-    index = ["genuine", "simulated", "r2"]
-    shown = rows.pivot_table(index=index, columns=["policy", "method", "mode"], values="value", aggfunc="first")
-    order = np.lexsort((shown.index.get_level_values(0), shown.index.get_level_values(1)))
-    return shown.iloc[order].reset_index("r2")
 
 
 def find_training(

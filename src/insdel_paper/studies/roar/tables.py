@@ -95,25 +95,6 @@ def leaks(table: pd.DataFrame, sight: str = "mask") -> pd.DataFrame:
     return groups.agg(share=("share", "first"), undone=("undone", "mean"), se=("undone", "sem")).reset_index()
 
 
-def leak_table(table: pd.DataFrame) -> pd.DataFrame:
-    """What masks give away before and after: rise undone by the mask, and by what can be read of it, in percent.
-
-    Returns
-    -------
-    DataFrame by ranking and share: the mask itself; read off rows filled by mean and mode; read off drawn rows; and
-    the share of the removed features that the readings name, beside that of naming the ones most often removed
-    """
-    key, columns = ["ranking", "fraction"], {}
-    for sight, name in SIGHT_TITLES.items():
-        part = 100 * leaks(table, sight).set_index(key)[["undone", "se"]]
-        columns[f"undone by {name}"] = part.apply(lambda row: f"{row['undone']:.0f} ± {row['se']:.0f} %", axis=1)
-    for sight in ("read", "read_imputed"):
-        named = 100 * table[table["input"] == sight].groupby(key, sort=False)[["named", "by_habit"]].first()
-        columns[f"named, {SIGHT_TITLES[sight]}"] = named["named"].map("{:.0f} %".format)
-    columns["named without looking"] = named["by_habit"].map("{:.0f} %".format)
-    return pd.DataFrame(columns, index=named.index).rename(index=TITLES)
-
-
 def summary(table: pd.DataFrame) -> pd.DataFrame:
     """Loss ± standard error per ranking (rows) and share (columns), and the bend: what a page shows."""
     result = losses(table)
