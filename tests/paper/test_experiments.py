@@ -1,6 +1,7 @@
 """Experiments and their evidence: pairs of the right kind, tables beside the paper's, variance components."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ import pytest
 import insdel
 import insdel_paper as paper
 from insdel import policies
+from insdel_paper import data
+from insdel_paper.data import simulate_cern
 from insdel_paper.studies import experiments, outcome, tables, variation
 
 RNG = np.random.default_rng(0)
@@ -53,8 +56,6 @@ def test_an_unknown_policy_and_no_pairs_are_refused():
 
 
 def test_genuine_events_are_explained_by_a_network_of_simulated_ones(tmp_path, monkeypatch):
-    from insdel_paper.data import simulate_cern
-
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
     own = tmp_path / "events.csv"
     simulate_cern.simulate(60, 7).to_csv(own, index=False)
@@ -65,8 +66,6 @@ def test_genuine_events_are_explained_by_a_network_of_simulated_ones(tmp_path, m
 
 
 def test_a_sample_of_genuine_events_teaches_with_all_rows_that_are_not_inspected(tmp_path, monkeypatch):
-    from insdel_paper.data import simulate_cern
-
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setitem(experiments.INSPECTED, "cern", 30)
     monkeypatch.setattr(experiments, "ENOUGH", 200)
@@ -247,36 +246,26 @@ def test_means_of_runs_count_shared_points_if_they_are_told():
     assert known["method"].tolist()[:3] == ["kernel_shap", "integrated_gradients", variation.DIFFERENCE]
 
 
-def test_options_of_methods_that_are_not_compared_are_left_out():
+def test_methods_get_what_they_cannot_do_without_and_nothing_else():
     """Who compares Kernel SHAP alone need not know that Input × Gradient has options."""
-    from types import SimpleNamespace
-
-    pairs, split = SimpleNamespace(differing=np.array([3])), SimpleNamespace(x_train=np.zeros((5, 3)))
-    experiment = SimpleNamespace(pairs=pairs, split=split, binary=[0])
-    options = {"input_x_gradient": {"binary": [0]}, "kernel_shap": {"samples": 64}}
-    names, kept, _ = outcome.affordable(experiment, ("kernel_shap", "random"), options)
-    assert names == ("kernel_shap", "random") and kept == {"kernel_shap": {"samples": 64}}
-
-
-def test_methods_get_what_they_cannot_do_without():
-    from types import SimpleNamespace
-
     rows = np.zeros((5, 3))
-    pairs, split = SimpleNamespace(differing=np.array([3])), SimpleNamespace(x_train=rows)
-    experiment = SimpleNamespace(pairs=pairs, split=split, binary=[2])
-    _, options, _ = outcome.affordable(experiment, ("lime_tabular",), {})
-    assert options["lime_tabular"]["background"] is rows
-    assert outcome.affordable(experiment, ("ig_jump",), {})[1] == {"ig_jump": {"binary": [2]}}
-    wide = SimpleNamespace(pairs=SimpleNamespace(differing=np.array([30])), split=split, binary=[2])
-    names, options, remark = outcome.affordable(wide, ("kernel_shap", "ig_jump", "banzhaf", "best"), {})
-    assert names == ("kernel_shap",) and set(options) == {"kernel_shap"} and remark.endswith("no ig_jump, banzhaf, best")
+
+    def affordable(methods, options, differing=3):
+        pairs, split = SimpleNamespace(differing=np.array([differing])), SimpleNamespace(x_train=rows)
+        return outcome.affordable(SimpleNamespace(pairs=pairs, split=split, binary=[2]), methods, options)
+
+    options = {"input_x_gradient": {"binary": [0]}, "kernel_shap": {"samples": 64}}
+    names, kept, _ = affordable(("kernel_shap", "random"), options)
+    assert names == ("kernel_shap", "random") and kept == {"kernel_shap": {"samples": 64}}
+    assert affordable(("lime_tabular",), {})[1]["lime_tabular"]["background"] is rows
+    assert affordable(("ig_jump",), {})[1] == {"ig_jump": {"binary": [2]}}
+    names, kept, remark = affordable(("kernel_shap", "ig_jump", "banzhaf", "best"), {}, 30)
+    assert names == ("kernel_shap",) and set(kept) == {"kernel_shap"} and remark.endswith("no ig_jump, banzhaf, best")
     own = {"lime_tabular": {"background": rows[:2]}}
-    assert outcome.affordable(experiment, ("lime_tabular",), own)[1] == own
+    assert affordable(("lime_tabular",), own)[1] == own
 
 
 def test_a_damaged_network_in_the_cache_is_fitted_anew(tmp_path, monkeypatch, capsys):
-    from insdel_paper import data
-
     monkeypatch.setenv("INSDEL_CACHE", str(tmp_path))
     split = data.split(data.load("bangalore", "simulated", n=100))
     first = experiments.fitted("bangalore", split, 0, "cpu", epochs=1)

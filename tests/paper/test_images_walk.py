@@ -81,14 +81,6 @@ def test_a_linear_curve_has_the_mean_of_its_ends_as_area_whatever_the_step(step,
     assert images.unit_abc(curve, mode) == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("step", [3, 20, 100])
-def test_the_area_of_uneven_steps_by_hand(step):
-    curve = images.pixel_walk(tiny().probability(2), picture(), picture(1), picture(2)[0], step=step)
-    t, v = curve["fraction"].to_numpy(), curve["value"].to_numpy()
-    by_hand = sum((t[i + 1] - t[i]) * (v[i] + v[i + 1]) / 2 for i in range(len(t) - 1))
-    assert images.unit_auc(curve) == pytest.approx(by_hand, abs=1e-14)
-
-
 def test_turning_the_ranking_round_swaps_the_two_tests():
     f, x, reference = tiny().probability(1), picture(), picture(1)
     scores = torch.from_numpy(np.random.default_rng(3).normal(size=(16, 16)))

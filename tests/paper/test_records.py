@@ -120,44 +120,6 @@ def test_the_charges_get_what_shapley_values_say_and_ranking_them_matters_as_com
         assert gain.to_numpy() == pytest.approx(areas[0] - areas[1], abs=1e-4)
 
 
-def test_the_variation_record_has_every_run(place, monkeypatch):
-    monkeypatch.setenv("INSDEL_RESULTS", str(trial("bangalore_variation", source="simulated", pairs=2, epochs=1,
-                                                   splits=2, trainings=2).parent))  # fmt: skip
-    table, about = results.load("bangalore_variation")
-    runs = table.groupby(["duplicates", "split", "training"]).ngroups
-    assert runs == 2 * 2 + 2 * 1 and len(results.load("bangalore_variation", "runs")[0]) == runs
-    assert (table.groupby(["duplicates", "split", "training"])["pair"].nunique() == 2).all()
-    assert about["runs"] == 6 and about["parameters"]["methods"]
-
-
-def test_best_orders(place, monkeypatch):
-    path = trial("best_order_cern_average", source="simulated", pairs=1, rows=300, epochs=1, orders=20)
-    monkeypatch.setenv("INSDEL_RESULTS", str(path.parent))
-    areas, about = results.load("best_order_cern_average")
-    assert about["command"] == "insdel record best_order_cern_average -p source simulated -p pairs 1 -p rows 300 -p epochs 1 -p orders 20"
-    assert about["pairs"] == 1 and about["skipped"] == 0 and about["data"]["source"] == "simulated"
-    assert about["parameters"]["threads"] == 1 and about["evaluations"] == 2**16
-    [(run, shown)] = best_order.together({}, "recorded").items()
-    assert run == "events, average" and "simulated" in shown.about
-    assert len(shown.pairs) == 1 and len(areas) == len(shown.areas) == 13 * 3
-
-
-def test_binary_ig(place, monkeypatch):
-    small = {"source": "simulated", "pairs": 2, "epochs": 1, "steps": 4, "nodes": 1, "samples": 64, "largest": 38}
-    monkeypatch.setenv("INSDEL_RESULTS", str(trial("binary_ig", **small).parent))
-    table, about = results.load("binary_ig")
-    assert set(table["pair"]) == {0, 1} and about["pairs"] == 2 and about["left_out"] == 0
-    assert about["parameters"]["nodes"] == 1 and "simulated" in about["data"]["what"]
-
-
-def test_cost(place, monkeypatch):
-    budgets = {"kernel_shap": [64], "lime": [25]}
-    monkeypatch.setenv("INSDEL_RESULTS", str(trial("cost", source="simulated", pairs=2, rows=400, epochs=1, budgets=budgets).parent))
-    table, about = results.load("cost")
-    assert len(table) == 4 and set(table["method"]) == {"kernel_shap", "lime"} and about["pairs"] == 2
-    assert about["parameters"]["budgets"]["lime"] == [25] and "simulated" in about["data"]["what"]
-
-
 def test_walks_off_the_manifold(place, monkeypatch):
     small = {"source": "simulated", "rows": 200, "epochs": 1}
     for name, more in {"cern": {"pairs": 1}, "extreme": {"pairings": 1}}.items():
@@ -335,6 +297,14 @@ SMALL_RECORDS = {
 }  # one of each kind that needs neither real rows nor photos, by the recorded networks: weights depend on the machine
 
 
+FACTS = {
+    "bangalore_variation": {"runs": 6},
+    "best_order_cern_average": {"pairs": 1, "skipped": 0, "evaluations": 2**16},
+    "binary_ig": {"pairs": 2, "left_out": 0},
+    "cost": {"pairs": 2},
+}  # what their provenance says
+
+
 def recorded_network(name, *_, **__):
     folder = {"cern": "cern_genuine_counterfactual"}.get(name, name)
     return networks.load(ROOT / "results" / folder / "network.safetensors")
@@ -346,7 +316,17 @@ def test_a_small_record_of_each_kind_is_reproduced_from_the_repository_alone(nam
     monkeypatch.delenv("INSDEL_DATA", raising=False)
     monkeypatch.setattr(experiments, "fitted", recorded_network)
     monkeypatch.setenv("INSDEL_RESULTS", str(trial(name, source="simulated", **SMALL_RECORDS[name]).parent))
-    now = results.load(name)[0].drop(columns="seconds", errors="ignore")
+    now, about = results.load(name)
+    now = now.drop(columns="seconds", errors="ignore")
+    assert about["command"].startswith(f"insdel record {name} -p ") and about["parameters"]["threads"] == 1
+    assert all(f" -p {parameter} " in about["command"] for parameter in SMALL_RECORDS[name])
+    assert about["data"]["source"] == "simulated" and {**about, **FACTS.get(name, {})} == about
+    assert all(len(results.load(name, table)[0]) for table in results.tables(name))
+    if name.startswith("best_order"):
+        [(run, shown)] = best_order.together({}, "recorded").items()
+        assert run == "events, average" and "simulated" in shown.about and len(shown.areas) == 13 * 3
+    if name == "bangalore_variation":
+        assert len(results.load(name, "runs")[0]) == now.groupby(["duplicates", "split", "training"]).ngroups == 6
     stored = Path(__file__).parent / "records" / f"{name}.parquet"
     if os.environ.get("INSDEL_WRITE_RECORDS"):
         stored.parent.mkdir(exist_ok=True)

@@ -84,33 +84,20 @@ def test_planted_rows_and_their_copies() -> None:
     assert noise.std() == pytest.approx(tasks.PLANTED_NOISE, rel=0.1)
 
 
-def test_a_killed_recording_ends_in_the_same_record(folder: Path, monkeypatch) -> None:
-    changes = {"rows": ROWS, **SMALL}
-    real, calls, said = stacked.fit, [], []
-
-    def cut_off(*given, **options):
-        calls.append(1)
-        if len(calls) == 12:
-            raise OSError("killed")
-        return real(*given, **options)
-
-    monkeypatch.setattr(stacked, "fit", cut_off)
-    run = RUNS["roar_planted_copied"]
-    with pytest.raises(OSError, match="killed"):
-        carry_out(run, changes)
-    assert not (folder / "build" / "trials").exists()
-    path = carry_out(run, changes, log=said.append)
+def test_a_recording_is_the_table_of_its_run(folder: Path, monkeypatch) -> None:
+    calls, real = [], stacked.fit
+    monkeypatch.setattr(stacked, "fit", lambda *given, **options: calls.append(1) or real(*given, **options))
+    said: list[str] = []
+    path = carry_out(RUNS["roar_planted_copied"], {"rows": ROWS, **SMALL}, log=said.append)
     text = "\n".join(said)
     assert "cells left" in text and "64 samples" in text and "50 steps" in text
     monkeypatch.setenv("INSDEL_RESULTS", str(path.parent))
     table, about = results.load("roar_planted_copied")
-    grid = removal.cells(tasks.plan("planted_copied", **SMALL))
-    assert len(calls) == len(grid) - 1 + 1  # fraction 0 needs no stack; one cell was cut off and done again
-    monkeypatch.setattr(stacked, "fit", real)
-    whole = removal.run(tasks.load("planted_copied", ROWS)[1], tasks.plan("planted_copied", **SMALL))
+    plan = tasks.plan("planted_copied", **SMALL)
+    assert len(calls) == len(removal.cells(plan)) - 1  # fraction 0 needs no stack
+    whole = removal.run(tasks.load("planted_copied", ROWS)[1], plan)
     pd.testing.assert_frame_equal(table, whole.astype({"removed": "int16", "replicate": "int16"}))
-    words = "-p rows 120 -p epochs 1 -p replicates 2 -p samples 64"
-    assert about["command"] == f"insdel record roar_planted_copied {words}"
+    assert about["command"] == "insdel record roar_planted_copied -p rows 120 -p epochs 1 -p replicates 2 -p samples 64"
     assert about["parameters"]["threads"] == 1 and about["seconds"] > 0
     assert "120 simulated rows" in tables.describe_record(about)
 
