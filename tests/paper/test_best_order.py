@@ -68,21 +68,14 @@ def test_best_rankings_are_best_in_their_own_mode_only(case):
     assert (areas.abc_per_feature <= areas.best + 1e-9).all()
 
 
-def test_areas_are_those_of_the_methods(case):
-    f, x, reference, found = case
-    A = insdel.explain("occlusion", f, x, reference)
-    there = insdel.abc(insdel.curve(f, x, reference, insdel.order(A)), per_feature=True)
-    back = insdel.abc(insdel.curve(f, x, reference, insdel.order(A, "deletion")), "deletion", per_feature=True)
-    rows = found.areas[found.areas.method == "occlusion"].pivot_table("abc_per_feature", "pair", "mode")
-    np.testing.assert_allclose(rows[["insertion", "deletion", "both"]], np.transpose([there, back, there + back]))
-
-
 def test_areas_are_those_of_compare(case):
     f, x, reference, found = case
-    table = insdel.compare(f, x, reference, ("kernel_shap", "lime", "random", "best"), progress=False).table
+    table = insdel.compare(f, x, reference, ("kernel_shap", "occlusion", "lime", "random", "best"), progress=False).table
     both = found.areas.merge(table, on=["pair", "method", "mode"], suffixes=("", "_there"))
-    assert len(both) == PAIRS * 3 * 2
+    assert len(both) == PAIRS * 4 * 2
     np.testing.assert_allclose(both.abc_per_feature, both.abc_per_feature_there)
+    wide = found.areas.pivot_table("abc_per_feature", ["pair", "method"], "mode")
+    np.testing.assert_allclose(wide["both"], wide["insertion"] + wide["deletion"])
 
 
 def test_tails_and_quantiles_come_near_those_of_all_orders(case, enumerated):

@@ -61,16 +61,6 @@ def test_single_steps_are_the_cores_curve(mode, batch):
     assert images.unit_abc(found, mode) == pytest.approx(float(insdel.abc(expected, mode, per_feature=True)), abs=1e-12)
 
 
-@pytest.mark.parametrize("step", [1, 10, 37, 255, 256])
-def test_ends_are_exact_for_every_step(step):
-    network, x, reference = tiny(), picture(), picture(1)
-    f = network.probability(0)
-    curve = images.pixel_walk(f, x, reference, torch.rand(16, 16), step=step)
-    ends = [float(f(z[None])[0]) for z in (x, reference)]
-    np.testing.assert_allclose(curve["value"].iloc[[0, -1]], ends, atol=1e-12)
-    assert curve["changed"].iloc[-1] == 256
-
-
 @settings(deadline=None, max_examples=30)
 @given(st.integers(1, 256), st.sampled_from(["insertion", "deletion"]))
 def test_a_linear_curve_has_the_mean_of_its_ends_as_area_whatever_the_step(step, mode):
