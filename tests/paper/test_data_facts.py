@@ -11,6 +11,7 @@ import pytest
 
 from insdel_paper import results
 from insdel_paper.data import bangalore, load
+from insdel_paper.data.physics import identities
 from insdel_paper.records.registry import RUNS
 from insdel_paper.records.run import carry_out
 from insdel_paper.studies import data_facts
@@ -46,6 +47,11 @@ def test_facts_of_known_files(folder: Path) -> None:
     assert value(table, "mean residual of px = pt cos φ") < 1e-6 < value(table, "mean residual of pt = px cos φ")
     assert value(table, "largest mass (GeV)") == 10 and value(table, "distinct complete rows") == 3
     assert value(table, "mean residual of the mass formula") < 1e-3
+    assert value(table, "100,000 rows less 85 without M, less a fifth") == 79_932
+    assert value(table, "distinct complete rows less a fifth, rounded up") == 2
+    events = pd.read_csv(folder / data_facts.CERN)
+    for name, off in identities({column: events[column].to_numpy(float) for column in events}).items():
+        assert value(table, f"largest residual: {name}") == off.max()
 
 
 def test_differing_share_is_that_of_all_pairs() -> None:
@@ -59,6 +65,8 @@ def test_accuracy_by_mass() -> None:
     table = data_facts.accuracy(true, true + np.array([1, 3, -2, -4]))
     assert table["error"].tolist() == [2, -3] and table["events"].tolist() == [2, 2]
     assert table["low"].tolist() == [2, 100] and table["high"].tolist() == [20, 110]
+    every = data_facts.accuracy(*[np.array([3.0, 30, 50, 70, 85, 95, 105])] * 2)
+    assert every["low"].tolist() == [2, 20, 40, 60, 80, 90, 100]
 
 
 def test_record_and_missing_files(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

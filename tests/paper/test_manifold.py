@@ -152,6 +152,8 @@ def test_the_share_of_the_area_that_is_earned_off(told):
     assert row["even"] == pytest.approx(1 / 3)  # both walks are off at one of three points
     far = inner.assign(off=inner["off"] | (inner["pair"] == 0))  # now the walk with the larger area is off throughout
     assert off_manifold_share(far).loc[("p", "a", "insertion"), "even"] == pytest.approx((1 * 3 + 1 / 3 * 1) / 4)
+    never = inner.assign(off=inner["off"] & (inner["pair"] == 0))
+    assert off_manifold_share(never).loc[("p", "a", "insertion"), "far"] == 0.5
     assert row["share_se"] == pytest.approx(np.std([2 - 9 / 4, 1 - 3 / 4], ddof=1) / np.sqrt(2) / 2)
 
 
