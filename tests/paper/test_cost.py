@@ -7,7 +7,8 @@ import pytest
 import torch
 
 import insdel
-from insdel_paper.studies.cost import ONE_PRICE, cost_accuracy, smallest_budget
+from insdel_paper import results
+from insdel_paper.studies.cost import BUDGETS, ONE_PRICE, cost_accuracy, smallest_budget
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +23,7 @@ def case():
 
 def test_evaluations_are_what_f_was_asked(case):
     spent = case[-1].groupby(["method", "budget"]).evaluations.first()
+    assert case[-1]["seconds"].between(0, 60, inclusive="neither").all()
     assert spent["kernel_shap", 256] == 256 and spent["kernel_shap", 32] == 32
     assert spent["integrated_gradients", 50] == 50 and spent["lime", 400] == 400
     assert spent["shapley_sampling", 3] == 3 * 7 + 2
@@ -59,6 +61,11 @@ def test_one_pair_has_no_standard_error(case):
     f, x, reference, _ = case
     table = cost_accuracy(f, x[0], reference[0], budgets={"lime": [25]}, progress=False)
     assert table.se.isna().all() and table.abc_per_feature.notna().all()
+
+
+def test_the_budgets_are_those_of_the_record():
+    recorded = results.about("cost")["parameters"]["budgets"]
+    assert recorded == {name: list(sizes) for name, sizes in (BUDGETS | ONE_PRICE).items()}
 
 
 def test_methods_without_a_budget_are_refused(case):
