@@ -1,6 +1,6 @@
 import hashlib
 import threading
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
@@ -14,7 +14,8 @@ from scipy.stats import kendalltau
 import insdel
 from insdel.errors import UserError
 from insdel_paper.data import files, tables
-from insdel_paper.studies.breadth import analysis, cells, games, models, planted
+from insdel_paper.records.run import RunContext
+from insdel_paper.studies.breadth import analysis, cells, games, models, planted, run
 from insdel_paper.studies.breadth.models import Fitted
 from insdel_paper.studies.breadth.protocol import Size, evaluations, methods
 
@@ -76,6 +77,18 @@ def test_every_family_learns_and_is_explained_by_all_its_methods(family, rows, m
     again = models.FAMILIES[family](x[:600], y[:600], 0)
     points = cells.points(fitted, x[600:])
     np.testing.assert_array_equal(np.asarray(fitted.f(points)), np.asarray(again.f(points)))
+
+
+def test_the_study_keeps_every_model_and_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(planted, "FUNCTIONS", {})
+    asked = {"tables": ("diabetes",), "families": ("linear", "boosted trees"), "seeds": 1, **asdict(SMALL)}
+    first = run.measure_breadth(RunContext(tmp_path), **asked)
+    assert list(first.tables) == ["cells", "classes", "planted"] and first.facts["data"]["diabetes"]["rows_read"] == 442
+    assert list(first.tables["cells"]["family"].unique()) == ["boosted trees", "linear"]
+    games_kept = sorted(path.stem for path in (tmp_path / "parts").glob("games-*"))
+    assert games_kept == [f"games-diabetes-boosted trees-{policy}" for policy in cells.POLICIES]  # no game of the control
+    monkeypatch.setattr(run, "table_cells", None)  # nothing is computed again
+    pd.testing.assert_frame_equal(run.measure_breadth(RunContext(tmp_path), **asked).tables["cells"], first.tables["cells"])
 
 
 def test_trees_of_many_features_have_exact_values_and_networks_a_search(rows):
