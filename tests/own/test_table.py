@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,33 @@ def test_other_separators_and_decimal_commas(tmp_path: Path, sep: str, mark: str
     other = own.read(written(tmp_path, flats(), sep, decimal=mark), "price")
     pd.testing.assert_frame_equal(comma.features, other.features)
     np.testing.assert_allclose(comma.target, other.target)
+
+
+@pytest.mark.parametrize(
+    ("sep", "area", "price", "values", "note"),
+    [
+        (",", ["8,250", "12,740"], [1.5, 2.25], [8250, 12740], "The commas in area .* thousands"),
+        (",", ["250", "1,012,740.5"], ["1,234.50", "90.25"], [250, 1012740.5], "area, price .* thousands"),
+        (",", ["8,5", "12,74"], ["1", "2"], [8.5, 12.74], "The commas in area .* decimal"),
+        (";", ["8,250", "12,740"], ["1,5", "2,25"], [8.25, 12.74], "area, price .* decimal"),
+        (";", ["8,250", "12,740"], [1.5, 2.25], [8250, 12740], "The commas in area .* thousands"),
+        (";", ["1.234,5", "90,25"], ["3", "4"], [1234.5, 90.25], "The commas in area .* decimal"),
+    ],
+)
+def test_what_a_comma_in_a_number_means_is_decided_by_the_file_and_said(
+    tmp_path: Path, sep: str, area: list, price: list, values: list, note: str
+) -> None:
+    source = pd.DataFrame({"area": area, "rooms": [3, 4], "price": price})
+    table = own.read(written(tmp_path, source, sep), "price")
+    assert table.features["area"].tolist() == values and pd.api.types.is_numeric_dtype(table.target)
+    assert re.search(note, " ".join(table.notes))
+
+
+@pytest.mark.parametrize("sep", [",", ";"])
+def test_decimal_commas_beside_decimal_points_are_refused(tmp_path: Path, sep: str) -> None:
+    path = written(tmp_path, flats(area=["82,5", "90,75"] * 30, width=1.5), sep)
+    with pytest.raises(UserError, match="one decimal mark; found commas in area and points in price, width"):
+        own.read(path, "price")
 
 
 def test_gaps_stay_gaps_and_infinity_is_one(tmp_path: Path) -> None:
@@ -118,6 +146,10 @@ def test_other_encodings(tmp_path: Path) -> None:
     table = own.read(path, "price")
     pd.testing.assert_frame_equal(table.features, expected)
     assert "read as Windows-1252" in table.notes[0]
+    path.write_text(path.read_text(encoding="cp1252"), encoding="utf-16")
+    table = own.read(path, "price")
+    pd.testing.assert_frame_equal(table.features, expected)
+    assert "read as UTF-16" in table.notes[0]
 
 
 WRONG = [

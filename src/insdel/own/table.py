@@ -6,6 +6,7 @@ one message names them.
 
 from __future__ import annotations
 
+import codecs
 import csv as csv_format
 import io
 import re
@@ -24,6 +25,10 @@ MOST_VALUES = 20  # text with more different values than this, and than half of 
 MARKS = (",", ";", "\t")
 LOOKED_AT = 200  # lines by which the separator is chosen
 ID = re.compile(r"(^|[_\W])(id|uuid|key|index|nr|no|number)$|[a-z]I[dD]$|^unnamed", re.IGNORECASE)
+NUMBERS = {  # as text, by the decimal mark; the other mark may separate thousands
+    ".": re.compile(r"[+-]?(?=[.\d])(\d+|\d{1,3}(,\d{3})+)?(\.\d+)?"),
+    ",": re.compile(r"[+-]?(?=[,\d])(\d+|\d{1,3}(\.\d{3})+)?(,\d+)?"),
+}
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}\.\d{1,2}\.\d{4}")
 
 
@@ -101,7 +106,7 @@ def read(
     if lost:
         problems.append(f"the model was fitted to columns that are missing here: {listed(lost)}.")
     fitted = [name for name in fitted if name in features]
-    features, more = _features(features, {*keep, *categorical}, fitted, problems)
+    features, more = select_features(features, {*keep, *categorical}, fitted, problems)
     if features.shape[1] < 2 and not lost:
         found = f"{path.name} has {listed(list(features.columns))}. {' '.join(more)}".strip()
         problems.append(f"a ranking needs at least two features, but {found}")
@@ -116,24 +121,44 @@ def read_file(path: Path) -> tuple[pd.DataFrame, list[str]]:
     """Read the file with the separator, the decimal mark and the encoding that fit it, or say where they do not."""
     if not path.is_file():
         raise FileNotFoundError(f"a table needs the path of a CSV file; found none at {path}. Check name and folder.")
-    notes: list[str] = []
+    utf16 = path.read_bytes()[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    encoding = "UTF-16" if utf16 else "utf-8-sig"
     try:
         try:
-            text = path.read_text("utf-8-sig")
+            text = path.read_text(encoding)
         except UnicodeDecodeError:
-            text, notes = path.read_text("cp1252"), [f"{path.name} is not in UTF-8 and was read as Windows-1252."]
+            encoding = "Windows-1252"
+            text = path.read_text(encoding)
+        notes = [] if encoding == "utf-8-sig" else [f"{path.name} is not in UTF-8 and was read as {encoding}."]
         mark, names = _layout(path, text)
         options: dict[str, Any] = {"sep": mark, "names": names, "skiprows": 1, "skipinitialspace": True}
         options |= {"index_col": False, "low_memory": False}
         frame = pd.read_csv(io.StringIO(text), **options)
-        written = [frame[name].dropna().astype(str) for name in frame if is_text(frame[name])]
-        if any(len(part) and part.str.fullmatch(r"\s*-?\d*,?\d+").all() for part in written):  # 1,5 throughout a column
-            frame = pd.read_csv(io.StringIO(text), decimal=",", **options)
     except (UnicodeDecodeError, csv_format.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise UserError(f"{path.name} needs to be a CSV with a header; reading failed: {error}") from error
+    notes += _read_commas(path, frame, mark)
     frame.index = pd.RangeIndex(1, len(frame) + 1)
     blank = [name for name in frame if name.startswith("Unnamed: ") and frame[name].isna().all()]
     return frame.drop(columns=blank), notes
+
+
+def _read_commas(path: Path, frame: pd.DataFrame, separator: str) -> list[str]:
+    """Turn columns of text such as 1,5 or 8,250 into numbers, in place, and say what their commas were taken for."""
+    text = {name: frame[name].dropna().astype(str).str.strip() for name in frame if is_text(frame[name])}
+    point, comma = ([name for name, part in text.items() if len(part) and part.str.fullmatch(form).all()]
+                    for form in NUMBERS.values())  # fmt: skip
+    commas = [name for name in comma if name not in point]
+    points = [name for name, part in frame.select_dtypes("float").items() if (part % 1 > 0).any()]
+    points += [name for name in point if name not in comma]
+    if commas and points:
+        found = f"found commas in {listed(commas)} and points in {listed(points)}"
+        raise UserError(f"the numbers of {path.name} need one decimal mark; {found}. Write points throughout.")
+    decimal = bool(commas) or (separator != "," and not points)
+    for name in comma if decimal else point:
+        plain = text[name].str.replace("." if decimal else ",", "").str.replace(",", ".")
+        frame[name] = pd.to_numeric(plain).reindex(frame.index)
+    what, read = ("decimal marks", comma) if decimal else ("separators of thousands", point)
+    return [f"The commas in {listed(read)} were read as {what}."] if read else []
 
 
 def _layout(path: Path, text: str) -> tuple[str, list[str]]:
@@ -172,7 +197,7 @@ def is_text(column: pd.Series) -> bool:
     return isinstance(column.dtype, pd.StringDtype) or column.dtype == object
 
 
-def _features(
+def select_features(
     frame: pd.DataFrame, kept: set[str], fitted: Sequence[str], problems: Problems
 ) -> tuple[pd.DataFrame, list[str]]:
     """Columns that are features, dates as dates, and a note for each one that is not."""
