@@ -204,6 +204,7 @@ def test_random_follows_its_seed():
     x, reference = some_pairs()
     first, second, again = (explain("random", linear(), x, reference, seed=s) for s in (1, 2, 1))
     assert np.array_equal(first, again) and not np.isin(first, second).any() and np.unique(first).size == first.size
+    assert {method.options.get("seed", 0) for method in METHODS.values()} == {0}
 
 
 @pytest.mark.parametrize("method", sorted(m for m in METHODS if METHODS[m].needs_gradient))

@@ -45,7 +45,8 @@ def test_columns_stay_as_read_csv_gives_them_and_rows_count_from_1(tmp_path: Pat
     pd.testing.assert_frame_equal(table.features, source.drop(columns="price").set_axis(range(1, 61)), check_index_type=False)
     np.testing.assert_allclose(table.target, source["price"])
     assert table.what == "60 rows of flats.csv" and table.notes == () and table.target.name == "price"
-    table = own.read(tmp_path / "flats.csv", "price", drop=["district", "lift"], categorical=["rooms"])
+    assert len(own.read(written(tmp_path, flats(2)), "price").features) == 2
+    table = own.read(written(tmp_path, source), "price", drop=["district", "lift"], categorical=["rooms"])
     assert list(table.features) == ["area", "rooms"] and not table.notes
     assert list(table.features["rooms"].cat.categories) == [1, 2, 3, 4]
 
@@ -135,6 +136,9 @@ def test_a_column_without_a_name(tmp_path: Path) -> None:
     assert list(own.read(tmp_path / "flats.csv", "price").features) == ["area", "rooms"]
     (tmp_path / "flats.csv").write_text("\n".join(["area, m2;rooms;price", *GOOD]))  # the comma separates nothing
     assert list(own.read(tmp_path / "flats.csv", "price").features) == ["area, m2", "rooms"]
+    quoted = [f'{line[:5]}, "p, q; {k % 3}", {k}' for k, line in enumerate(GOOD)]  # nor does the semicolon
+    (tmp_path / "flats.csv").write_text("\n".join(['area, "kind; more", price', *quoted]))
+    assert list(own.read(tmp_path / "flats.csv", "price").features) == ["area", "kind; more"]
 
 
 def test_other_encodings(tmp_path: Path) -> None:
