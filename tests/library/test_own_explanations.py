@@ -139,8 +139,10 @@ def test_the_wrong_sign_is_noticed_by_sums_and_by_chance():
             mine = {"mine": insdel.attributions(unit * change, sign="shap")}
             insdel.compare(lambda z, unit=unit: unit * F(z), A, B, mine, progress=False)
     ranks = change.argsort(axis=1).argsort(axis=1).astype(float)
-    with pytest.warns(UserWarning, match="clearly below chance"):
-        insdel.compare(F, A, B, {"mine": insdel.attributions(-ranks, sign="change")}, progress=False)
+    for rows in (slice(None), [0]):
+        with pytest.warns(UserWarning, match="clearly below chance"):
+            mine = {"mine": insdel.attributions(-ranks[rows], sign="change")}
+            insdel.compare(F, A.iloc[rows], B.iloc[rows], mine, progress=False)
 
 
 def test_an_explanation_against_another_reference_is_noticed_with_both_numbers():
@@ -230,6 +232,7 @@ def test_the_score_is_0_for_chance_and_1_for_the_best_and_marked_where_a_search_
     far = insdel.compare(lambda z: z @ weights, rng.normal(size=(2, 24)), rng.normal(size=(2, 24)), ["two_sided"], progress=False)
     assert set(far.summary(bootstrap=0)["best_is"]) <= {"search", "exact"}
     assert np.allclose(far.table["score"], 1)  # additive: this order is the best
+    assert np.allclose(far.scale["expected"], 0, atol=1e-9)  # of an order and the same order reversed
     flat = insdel.compare(lambda z: z[:, 0] * 0.0, rng.normal(size=(2, 3)), rng.normal(size=(2, 3)), ["two_sided"], progress=False)
     assert flat.table["score"].isna().all() and flat.summary(bootstrap=0)["score"].isna().all()
 

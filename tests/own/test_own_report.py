@@ -14,6 +14,7 @@ import pytest
 from bs4 import BeautifulSoup
 from conftest import ROOT
 
+from insdel.own import page
 from insdel_book.cli import main
 
 MODEL = """
@@ -110,6 +111,13 @@ def test_references(folder: Path, choice: list[str]) -> None:
              "flats.csv": "the average over 60 rows of flats.csv"}  # fmt: skip
     assert words[choice[1]] in text()
     assert "Kernel SHAP" in re.search(r"[^.]* ranks? the features best", text())[0]  # exact for an additive f
+
+
+def test_a_typical_row_has_the_lower_median_or_the_commonest_value() -> None:
+    frame = pd.DataFrame({"size": [1.0, 2.0, 3.0, 9.0], "town": ["b", "a", "a", None], "lift": [True, True, True, False],
+                          "day": pd.to_datetime(["2020-01-01", "2020-01-02", "2020-01-09", "2020-02-01"])})  # fmt: skip
+    expected = frame.iloc[[1]].assign(lift=True).reset_index(drop=True)
+    pd.testing.assert_frame_equal(page.typical(frame), expected)
 
 
 def test_classes(folder: Path) -> None:
