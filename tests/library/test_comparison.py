@@ -358,4 +358,5 @@ def test_a_model_that_is_random_is_warned_of() -> None:
         insdel.compare(lambda z: z.sum(axis=1) + 0.1 * rng.normal(size=len(z)), x, x[::-1], ["two_sided"], progress=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        insdel.compare(lambda z: 0 * z[:, 0], x, x[::-1], ["two_sided"], progress=False)
         insdel.compare(lambda z: 1e6 * z.sum(axis=1) + rng.normal(size=len(z)), x, x[::-1], ["two_sided"], progress=False)

@@ -19,7 +19,8 @@ from sklearn.tree import DecisionTreeRegressor
 from torch import nn
 
 import insdel
-from insdel.identity import differences, plain
+from insdel.evaluate import Pairs
+from insdel.identity import differences, identity, plain
 
 RNG = np.random.default_rng(0)
 X, R = RNG.normal(size=(2, 6, 4)).astype(np.float32)
@@ -144,6 +145,11 @@ def test_modes_threads_and_rounding_do_not_make_another_model(tmp_path):
     exact = lambda z: network()(torch.as_tensor(z))[:, None].detach().numpy()  # noqa: E731
     compared(exact, tmp_path / "functions")
     compared(lambda z: scrambled(z).astype(np.float32), tmp_path / "functions")  # the last bits are others
+    sums = identity(lambda z: 1 + 0 * z[:, 0], Pairs.of(np.zeros((900, 2)), np.ones(2)))["model"]["predictions"]["sums"]
+    assert np.abs(sums).max() < 5  # they do not grow with the number of pairs, as rounding would with them
+    long = {"a": "x" * 300, "b": 1}
+    compared(Holder(long), tmp_path / "held")
+    compared(Holder(dict(reversed(long.items()))), tmp_path / "held")
 
 
 class Colour(enum.Enum):
@@ -229,8 +235,9 @@ def test_damaged_files_are_made_anew_with_a_word(tmp_path, name, content):
     table = compared(network(), tmp_path, chunk=2)
     path = tmp_path / name
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if content is None else content)
-    with pytest.warns(UserWarning, match=f"{name} is damaged"):
+    with pytest.warns(UserWarning, match=f"{name} is damaged") as told:
         assert_frame_equal(compared(network(), tmp_path, chunk=2), table)
+    assert told[0].lineno == compared.__code__.co_firstlineno + 1  # where insdel.compare was called
     assert_frame_equal(compared(network(), tmp_path, chunk=2), table)
 
 

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.spatial import cKDTree
 
 import insdel
 from insdel import policies
@@ -87,6 +88,20 @@ def test_models_of_every_kind_give_the_same_pairs(kind):
     by_array = policies.counterfactual(lambda z: np.asarray(z, float) @ weight + bias, points, at_least=3)
     assert isinstance(by_module.reference, torch.Tensor if kind == "tensor" else np.ndarray)
     assert by_module.reference_index.tolist() == by_array.reference_index.tolist()
+
+
+def test_of_one_candidate_the_nearest_is_the_reference():
+    x = np.random.default_rng(1).normal(size=(600, 5))
+    pairs = policies.counterfactual(weighted, x, all_differ=True, nearest=1)
+    assert pairs.reference_index.tolist() == cKDTree(x).query(x, 2)[1][:, 1].tolist()
+
+
+@pytest.mark.parametrize("nearest", [2, 5, 7, 20])
+def test_of_many_rows_at_the_same_distance_the_first_compete(nearest):
+    x = np.random.default_rng(2).integers(0, 3, size=(60, 4)).astype(float)
+    f = lambda z: np.sin(3 * weighted(z))  # noqa: E731
+    pairs = policies.counterfactual(f, x, at_least=2, nearest=nearest)
+    assert dict(zip(pairs.index.tolist(), pairs.reference_index.tolist(), strict=True)) == by_loops(f, x, 2, nearest)
 
 
 @settings(max_examples=50, deadline=None)

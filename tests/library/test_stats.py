@@ -65,12 +65,13 @@ def test_with_a_fixed_reference_the_same_x_twice_is_one_observation() -> None:
     assert standard_error(np.tile(values, 2), [*range(12)] * 2) == pytest.approx(naive_error(values))
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_variance_that_is_no_variance_falls_back_to_the_larger_simple_one() -> None:
     values = np.array([1.0, -1.0, 1.0, -1.0])
     assert double_sum(values, np.array([0, 0, 1, 1]), np.array([2, 3, 3, 2])) < 0
     assert standard_error(values, [0, 0, 1, 1], [2, 3, 3, 2]) == pytest.approx(naive_error(values))
-    shared = np.random.default_rng(0).normal(size=9)  # all have one x′: its part of the spread cannot be seen
-    assert standard_error(shared, range(9), [100] * 9) == pytest.approx(naive_error(shared))
+    for shared in np.random.default_rng(0).normal(size=(20, 9)):  # one x′ for all: its part of the spread is not seen
+        assert standard_error(shared, range(9), [100] * 9) == pytest.approx(naive_error(shared))
 
 
 def test_small_and_wrong_input() -> None:
@@ -258,10 +259,13 @@ def test_what_is_no_table_has_no_summary_and_missing_numbers_stay_missing() -> N
     assert stats.summary(SMALL.assign(abc_per_feature=np.nan))["mean"].isna().all()
 
 
+@pytest.mark.filterwarnings("error")
 def test_the_bootstrap_draws_the_same_in_blocks(monkeypatch):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"pair": range(50), "method": "a", "mode": "insertion", "abc_per_feature": rng.normal(size=50)})
     pairs = pd.DataFrame({"pair": range(50), "row": range(50), "reference_row": rng.integers(50, 60, 50)})
+    one = insdel.summary(table, pairs, bootstrap=1)
+    assert one["low"].equals(one["high"])
     whole = insdel.summary(table, pairs, bootstrap=200)
     monkeypatch.setattr(stats, "BLOCK", 50 * 7)
     pd.testing.assert_frame_equal(insdel.summary(table, pairs, bootstrap=200), whole)
