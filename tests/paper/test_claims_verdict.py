@@ -45,6 +45,7 @@ def test_one_rule_for_all_limits(ours, se, verdict):
 # a rule, a number that is clearly as claimed, one that clearly is not; each with standard error 1
 RULES = {
     "above": (lambda ours: above("a", ours, 1.0), 5.0, -5.0, 0.0),
+    "above, another limit": (lambda ours: above("a", ours, 1.0, 2.0), 7.0, -3.0, 2.0),
     "below": (lambda ours: below("a", ours, 1.0, 2.0), -3.0, 7.0, 2.0),
     "within": (lambda ours: within("a", ours, 1.0, 4.0, 1.0), 1.0, 9.0, 5.0),
     "differs": (lambda ours: differs("a", ours, 1.0, 0.5), -4.0, None, 0.0),
@@ -102,6 +103,7 @@ def test_apart_combines_both_errors():
 
 def test_counted_and_printed_numbers_and_limits_that_are_met_exactly():
     assert equal("a", 1951, 1591).verdict == NOT and equal("a", 0.0561, 0.056, 5e-4).verdict == HOLDS
+    assert equal("a", 1591, 1951).verdict == NOT and equal("a", 16, 16).verdict == HOLDS
     assert within("a", 1.0, 0.1, 0.6, 1.3).verdict == HOLDS and within("a", 1.0, 0.0, 0.2, 1.3).verdict == NOT
     assert below("a", 2.0, None, 2.0).verdict == HOLDS and above("a", 2.0, None, 2.0).verdict == NOT
 

@@ -39,6 +39,14 @@ def test_same_seed_same_rows(name):
     assert not one.equals(other)
 
 
+def test_rows_of_a_seed_are_those_that_pages_were_made_with():
+    rows = simulate_cern.simulate(400, seed=11)
+    means = {"M": 30.033193, "pt1": 14.185273, "eta1": 1.198305, "eta2": 1.570606, "pt2": 14.498994, "phi2": 1.583145}
+    assert rows[list(means)].abs().mean().to_dict() == pytest.approx(means, rel=1e-6)
+    houses = simulate_bangalore.simulate(300, seed=11)
+    assert houses[["Price", "Area", "No. of Bedrooms"]].sum().tolist() == [3_011_369_000, 454_360, 755]
+
+
 @pytest.mark.parametrize("name", SIMULATORS)
 @pytest.mark.parametrize("n", [1, 2, 13])
 def test_few_rows_are_possible(name, n):
