@@ -244,7 +244,7 @@ def test_threads_of_a_cluster_do_not_switch_dropout_on_for_each_other(client):
     for _ in range(3):
         table = insdel.compare(f, X, R, ["occlusion", "kernel_shap"], chunk=1, scheduler=client).table
         assert_frame_equal(table, expected, rtol=1e-6, atol=1e-6)
-    assert f.training
+    assert f.training and not any(part.training for part in cluster.packed(f).module.modules())
 
 
 def drawing(options):

@@ -1,5 +1,7 @@
 """Explanations that users bring, on the objects that they have: what could go wrong in silence is right, or refused."""
 
+import re
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -14,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder
 import insdel
 from insdel.errors import UserError
 from insdel.frames import encode
-from insdel.report import _walks
+from insdel.report import _grade, _walks
 
 
 def table(rows=240, seed=0):
@@ -265,8 +267,18 @@ def test_plots_and_report_show_names_and_stand_alone(tmp_path):
     page = c.report(tmp_path / "r.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 4 and "http" not in page.replace("http://www.w3.org", "") and "<mine>" not in page
     assert "&lt;mine&gt;" in page and "ranks best" in page
+    assert float(re.search(r'height="([\d.]+)pt"', page)[1]) > 72 * (1.3 + 0.55 * 2) - 30  # room for two methods
     with pytest.raises(insdel.UserError, match="a report is an HTML page"):
         c.report(tmp_path / "r.pdf")
+
+
+@pytest.mark.parametrize(
+    ("scores", "error", "words"),
+    [((-0.5, -0.4), 0.05, "clearly worse than"), ((-0.1, -0.1), 0.1, "hardly better than"), ((0.5, 0.2), 0.1, "hardly better than"),
+     ((0.5, 0.3), 0.1, "clearly better than"), ((0.93, 0.99), 0.01, "close to the best"), ((0.9, 0.2), np.nan, "clearly better")],
+)  # fmt: skip
+def test_scores_in_words(scores, error, words):
+    assert _grade(pd.DataFrame({"score": scores, "score_se": error})).startswith(words)
 
 
 def test_a_report_gives_no_p_value_where_there_is_none(tmp_path):
