@@ -148,6 +148,7 @@ def test_lead_shows_two_errors_on_both_sides():
     [axes] = answer.lead(rows).axes
     ends = [bar.get_segments()[0][:, 0] for bar in axes.collections]
     np.testing.assert_allclose(ends, [[2.0, 4.0], [-1.5, -0.5]])
+    assert axes.lines[-1].get_xdata() == [0, 0]
 
 
 # --- data

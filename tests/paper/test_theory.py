@@ -149,6 +149,9 @@ BENT = {
     "increasing, ReLU is flat below 0": lambda: theory.increasing(
         "ReLU", lambda w: sp.Piecewise((w, sp.sympify(w) >= 0), (0, True))
     ),
+    "increasing, falls below 0 only": lambda: theory.increasing(
+        "1/w", lambda w: sp.Piecewise((w, sp.sympify(w) >= 0), (1 / sp.sympify(w), True))
+    ),
     "increasing, absolute value": lambda: theory.increasing(
         "absolute value", lambda w: sp.Piecewise((w, sp.sympify(w) >= 0), (-w, True))
     ),
