@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from jinja2 import StrictUndefined, Template
 
-from insdel.attribution import METHODS
 from insdel.errors import UserError
 from insdel.plots import PALETTE, STYLE, method_title, plot_comparison, plot_walk
 from insdel.store import replace
@@ -45,7 +44,9 @@ def write_report(
         raise UserError("a report needs scores, but this comparison was made with score=False. Leave that out.")
     check_name(path)
     summary, pairs = comparison.summary(bootstrap=0), comparison.pairs
-    others = summary[~summary["method"].isin(CONTROLS)]  # controls are not ranked, unless there is nothing else
+    sources = comparison.settings.methods
+    ranks = [sources[label] not in CONTROLS for label in summary["method"]]  # unless there is nothing else
+    others = summary[ranks]
     means = (summary if others.empty else others).groupby("method", sort=False)["score"].mean().dropna()
     ranked = list(means.sort_values(ascending=False, kind="stable").index)
     tests = {other: comparison.test(ranked[0], other) for other in ranked[1:]}
@@ -57,10 +58,10 @@ def write_report(
         names=pairs.names or [f"feature {j}" for j in range(pairs.n)], searched=(summary["best_is"] == "search").any(),
         versions=f"{packages}, Python {platform.python_version()}", facts=facts or {}, notes=notes,
         tests=tests, sure={other: dict(found) for other, found in gaps.items() if len(found)},
-        brought=[method for method in ranked[1:] if method not in METHODS], cautions=cautions, name=method_title,
-        scores={method: rows.set_index("mode") for method, rows in summary.groupby("method", sort=False)}, grade=_grade,
-        modes=list(dict.fromkeys(summary["mode"])), plot=_svg(plot_comparison, comparison),
-        walks=_walks(comparison, ranked),
+        brought=[method for method in ranked[1:] if not isinstance(sources[method], str)], cautions=cautions,
+        scores={method: rows.set_index("mode") for method, rows in summary.groupby("method", sort=False)},
+        name=method_title, grade=_grade, modes=list(dict.fromkeys(summary["mode"])),
+        plot=_svg(plot_comparison, comparison), walks=_walks(comparison, ranked),
     )  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)
     replace(path, page)

@@ -87,6 +87,21 @@ def test_a_wrong_sign_and_another_reference_are_noticed_on_the_page(folder: Path
     assert "Caution. mine: explanation and test use different references" in text()
 
 
+def test_what_the_user_brings_wins_over_a_built_in_method_of_that_name(folder: Path) -> None:
+    (-pd.read_csv("shap.csv")).to_csv("lime.csv", index=False)  # upside down, so it scores about −1
+    assert insdel("--attributions", "kernel_shap=lime.csv", "lime.csv", "--sign", "shap", "--seed", "1") == 0
+    page = text()
+    assert "LIME (built in) and Kernel SHAP (built in)" in page or "Kernel SHAP (built in) and LIME (built in)" in page
+    assert "LIME scores -" in page and "Kernel SHAP scores -" in page and "Caution. lime: " in page
+
+
+def test_warnings_about_the_model_reach_the_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("noise.py").write_text("import numpy as np\n\n\ndef model(rows):\n    return np.random.normal(size=len(rows))\n")
+    assert insdel("--model", "noise.py:model") == 0
+    assert "Caution. f gives the same point different predictions" in text()
+    assert "f gives the same point different predictions" in capsys.readouterr().out
+
+
 def test_attributions_by_row_by_group_and_for_all_rows(folder: Path) -> None:
     given = pd.read_csv("shap.csv")
     some = given.sample(frac=1, random_state=1).iloc[:20]
@@ -118,6 +133,17 @@ def test_a_typical_row_has_the_lower_median_or_the_commonest_value() -> None:
                           "day": pd.to_datetime(["2020-01-01", "2020-01-02", "2020-01-09", "2020-02-01"])})  # fmt: skip
     expected = frame.iloc[[1]].assign(lift=True).reset_index(drop=True)
     pd.testing.assert_frame_equal(page.typical(frame), expected)
+
+
+def test_rows_of_a_background_stay_as_they_are(folder: Path) -> None:
+    flats = pd.read_csv("flats.csv").assign(built="03.02.2024")
+    flats.to_csv("flats.csv", index=False)
+    flats[:4].assign(rooms=4.9, built="04.05.2024").to_csv("some.csv", index=False)
+    Path("seen.py").write_text("ROOMS, MONTHS = set(), set()\n\n\ndef model(rows):\n    ROOMS.update(rows['rooms'])\n"
+                               "    MONTHS.update(rows['built'].dt.month)\n    with open('seen.txt', 'w') as file:\n"
+                               "        print(4.9 in ROOMS, MONTHS, file=file)\n    return rows['area']\n")  # fmt: skip
+    assert insdel("--model", "seen.py:model", "--background", "some.csv") == 0
+    assert Path("seen.txt").read_text() == "True {2, 5}\n"
 
 
 def test_classes(folder: Path) -> None:
@@ -155,6 +181,45 @@ def test_all_mistakes_come_in_one_message_and_nothing_is_written(folder: Path, c
     assert insdel("--class", "house") == 2
     assert "no class 'house' to choose" in capsys.readouterr().err
     assert sorted(set(folder.iterdir()) - set(before)) == [folder / "few.csv", folder / "narrow.csv"]
+
+
+REFUSED = [
+    (["--seed", "-1"], "seed must be at least 0"),
+    (["--reference", "counterfactual", "--keep", "day", "heat"], "counterfactual .* numbers, .* drop heat, day"),
+    (["--reference", "counterfactual", "--background", "5"], "background, .* takes the place of --reference"),
+    (["--background", "text.csv"], "text.csv needs values of area such as those of the table"),
+    (["--background", "gap.csv"], "model failed on the rows of gap.csv: .*(nan|NaN)"),
+    (["--background", "empty.csv"], "empty.csv needs rows .* found 0 rows"),
+    (["--attributions", "text.csv", "--sign", "shap"], "text.csv needs numbers; found text in area"),
+    (["--attributions", "ranking.csv", "--sign", "absolute"], "ranking.csv needs numbers; found text in heat"),
+    (["--attributions", "best=shap.csv", "--sign", "shap"], "'best'.* a control of the test"),
+    (["--attributions", "from0.csv", "--sign", "shap"], "'row' .* from 1 .* to 60; found 0.* pandas counts from 0"),
+    (["--attributions", "beyond.csv", "--sign", "shap"], "'row' .* from 1 .* to 60; found 61, 62, 63"),
+    (["--attributions", "low.csv", "high.csv", "--sign", "shap"], "attributions need a row in common"),
+    (["--attributions", "twice.csv", "--sign", "shap"], "'row' .* once each, .* found rows twice"),
+    (["--groups", "=area,rooms"], "NAME=COLUMN,COLUMN; found =area,rooms"),
+    (["--groups", "g=area", "g=rooms,lift"], "each group needs a name of its own; found g, g"),
+    (["--target", "kind", "--drop", "price", "--model", "mine.py:label"], "classes such as '(flat|house)'.*predict_proba"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[" ".join(arguments) for arguments, _ in REFUSED])
+def test_what_cannot_be_graded_is_refused_in_a_sentence(folder: Path, capsys, arguments: list[str], message: str) -> None:
+    flats, shap = pd.read_csv("flats.csv"), pd.read_csv("shap.csv")
+    flats.assign(heat=["gas", "oil"] * 30, day=pd.date_range("2024", periods=60)).to_csv("flats.csv", index=False)
+    flats.assign(heat="gas", day="2024-01-01", area="x")[:1].to_csv("text.csv", index=False)
+    flats.assign(heat="gas", day="2024-01-01", rooms=np.nan)[:4].to_csv("gap.csv", index=False)
+    flats.assign(heat="gas", day="2024-01-01")[:0].to_csv("empty.csv", index=False)
+    pd.Series({**WEIGHTS, "heat": "warm", "day": 0}, name="value").to_csv("ranking.csv", index_label="feature")
+    for name, start, count in (("from0", 0, 60), ("beyond", 4, 60), ("low", 1, 9), ("high", 30, 9)):
+        shap.assign(heat=0, day=0, row=shap.index + start)[:count].to_csv(f"{name}.csv", index=False)
+    shap.assign(heat=0, day=0, row=7).to_csv("twice.csv", index=False)
+    with Path("mine.py").open("a") as file:
+        file.write("\n\ndef label(rows):\n    return ['house' if area > 70 else 'flat' for area in rows['area']]\n")
+    assert insdel(*arguments) == 2
+    told = capsys.readouterr().err
+    assert re.search(message, told) and told.count("\n") == 1, told
+    assert not Path("report.html").exists()
 
 
 def test_a_page_that_cannot_be_finished_leaves_the_old_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
