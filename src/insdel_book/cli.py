@@ -170,10 +170,11 @@ def course_command(options: argparse.Namespace) -> None:
     """
     _need_book_extra()
     from insdel_book.course import load_course
-    from insdel_book.slides import build_slides
+    from insdel_book.slides import build_slides, find_lectures
     from insdel_book.twins import repository_address
 
     root = find_root()
+    find_lectures(root, options.lectures)  # refuses an unknown name before anything is written
     folder = (options.output or root / "build" / "course").resolve()
     written: list[Path] = []
     if options.only != "slides":

@@ -74,6 +74,12 @@ def read_lectures(path: Path) -> dict[str, Lecture]:
     return lectures
 
 
+def find_lectures(root: Path, names: Iterable[str] | None = None) -> list[Lecture]:
+    """Return the lectures of these names, or all of the table."""
+    table = read_lectures(root / "course" / FILE)
+    return [table[require_one_of("lecture", name, table)] for name in names or table]
+
+
 def labels_of(kind: str, text: str) -> list[str]:
     """Return the labels that a slide of this kind may name in a chapter's source."""
     if kind in LABELS:
@@ -97,8 +103,7 @@ def build_slides(
     root: Path, target: Path, names: Iterable[str] | None = None, profile: str = "quick", log: Log = print
 ) -> list[Path]:
     """Make the decks of the named lectures, or of all, in the folder `target`; return the pages, `index.html` first."""
-    table = read_lectures(root / "course" / FILE)
-    lectures = [table[require_one_of("lecture", name, table)] for name in names or table]
+    lectures = find_lectures(root, names)
     chapters = lecture_chapters(root, lectures)
     if target.exists() and not (target / "_static" / "revealjs").is_dir():
         raise UserError(f"{target} does not hold slides, so it is not overwritten. Move it, or name another with -o.")

@@ -169,6 +169,7 @@ def test_the_command_writes_where_it_is_told(
     monkeypatch.setattr(slides, "build_slides", lambda root, *rest: asked.append(rest[:3]) or [rest[0] / "b"])
     said = command(f"course -o {tmp_path}", folder=ROOT)
     assert said.split() == [str(tmp_path / "a"), str(tmp_path / "slides" / "b")]
+    assert "found 'nope'" in command("course --lectures nope", 2)
     command("course --only notebooks")
     command("course --only slides --lectures walk best --profile smoke")
     here = ROOT / "build" / "course"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
@@ -62,7 +63,7 @@ def carry_out(
 ) -> int:
     """Carry out runs one after the other ("all": every one); return how many could not be done.
 
-    A run that cannot be done (a file is missing, say) is reported at once and again at the end; the others are done.
+    A run that cannot be done (a file is missing, say) goes to stderr, at once and again at the end; the others are done.
     """
     wanted = [run for name in names for run in (RUNS.values() if name == "all" else [find(name)])]
     home = results.folder().resolve().parent
@@ -75,7 +76,7 @@ def carry_out(
             log(f"written: {shown}: {', '.join(run.tables)}")
         except (UserError, OSError) as error:
             problems.append(f"{run.name} could not be done: {error}")
-            log(problems[-1])
+            print(problems[-1], file=sys.stderr, flush=True)
     if problems and len(wanted) > 1:
-        log(f"{len(problems)} of {len(wanted)} runs could not be done:\n" + "\n".join(problems))
+        print(f"{len(problems)} of {len(wanted)} runs could not be done:", *problems, sep="\n", file=sys.stderr)
     return len(problems)
