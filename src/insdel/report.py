@@ -45,8 +45,7 @@ def write_report(
     check_name(path)
     summary, pairs = comparison.summary(bootstrap=0), comparison.pairs
     sources = comparison.settings.methods
-    ranks = [sources[label] not in CONTROLS for label in summary["method"]]  # unless there is nothing else
-    others = summary[ranks]
+    others = summary[~summary["method"].map(sources).isin(CONTROLS)]  # controls are not ranked, unless alone
     means = (summary if others.empty else others).groupby("method", sort=False)["score"].mean().dropna()
     ranked = list(means.sort_values(ascending=False, kind="stable").index)
     tests = {other: comparison.test(ranked[0], other) for other in ranked[1:]}

@@ -147,7 +147,7 @@ def _brought(path: Path, features: pd.DataFrame, groups: dict[str, list[str]], r
             f"{path.name} needs a row for each of the {rows} rows of the table, or a column 'row' that says which they "
             f"are (row 1 is the line below the header); found {len(frame)} rows."
         )
-    others = [row for row, known in zip(frame.index, frame.index.isin(range(1, rows + 1)), strict=True) if not known]
+    others = list(frame.index[~frame.index.isin(range(1, rows + 1))])
     if others or not frame.index.is_unique:
         raise UserError(
             f"the column 'row' of {path.name} must name rows of the table, once each, from 1 (the line below the "
@@ -214,7 +214,7 @@ def _choose(subject: Subject, rows: pd.DataFrame, asked: Namespace) -> tuple[pd.
 
 
 def _background(path: Path, subject: Subject) -> pd.DataFrame:
-    """The rows of a file as the model takes them, with the values that they have there."""
+    """The rows of a file as the model takes them; numbers keep the type that they have there."""
     some, types, problems = read_file(path)[0], subject.features.dtypes, Problems()
     missing = [name for name in subject.features if name not in some]
     if missing or not len(some):
@@ -228,7 +228,7 @@ def _background(path: Path, subject: Subject) -> pd.DataFrame:
             problems.append(f"{path.name} needs values of {name} such as those of the table.")
     problems.refuse()
     try:
-        some = some.astype({name: kind for name, kind in types.items() if kind.kind in "MO"})  # not 4.9 to 4
+        some = some.astype({name: kind for name, kind in types.items() if kind.kind in "MO"})
         predict(subject.f, some)
     except Exception as error:  # a user's model may raise anything
         raise UserError(f"the model failed on the rows of {path.name}: {error}") from error

@@ -63,7 +63,7 @@ def carry_out(
 ) -> int:
     """Carry out runs one after the other ("all": every one); return how many could not be done.
 
-    A run that cannot be done (a file is missing, say) goes to stderr, at once and again at the end; the others are done.
+    A run that cannot be done (such as a missing file) goes to stderr at once and again at the end; the others are done.
     """
     wanted = [run for name in names for run in (RUNS.values() if name == "all" else [find(name)])]
     home = results.folder().resolve().parent
