@@ -18,7 +18,7 @@ from scipy.stats import skew as skewness
 
 import insdel_paper as paper
 from insdel import stats
-from insdel.stats import PairIds
+from insdel.stats import Number, PairIds
 from insdel_paper.claims import records, runs
 from insdel_paper.claims.runs import AVERAGE, CF, IG, KS, MODES, OTO, POLICIES, RANDOM, D, I, Run, Side, label
 from insdel_paper.claims.verdict import (
@@ -154,11 +154,19 @@ def survives(run: Run, text: str, **choice: Any) -> Answer:
 
 def _reaches(run: Run, a: Side, b: Side, text: str, word: str) -> Figure:
     """Mean of a over that of b: short by at most what a word allows; on houses over all splits and trainings."""
-    value, se, df, means = *run.ratio(a, b), None, runs.run_means()
-    if run.name == "bangalore" and means:
-        ratios = pd.Series({key: m[a] / m[b] for key, m in means.items()}).groupby(level=0).mean()
-        value, se, df = *stats.mean(ratios), len(ratios) - 1
+    value, se, df = _over_runs(run, run.ratio(a, b), lambda means: means[a] / means[b])
     return above(f"{text}, {a[1]}", value, se, 1 - LIMITS[word], paper=run.paper_ratio(a, b), df=df)
+
+
+def _over_runs(
+    run: Run, number: Number, of_means: Callable[[dict[Side, float]], float]
+) -> tuple[float, float, int | None]:
+    """A number of a run; of the recorded houses its mean over all splits and trainings, the error over the splits."""
+    means = runs.run_means() if run.name == "bangalore" else {}
+    if not means:
+        return *number, None
+    splits = pd.Series({key: of_means(m) for key, m in means.items()}).groupby(level=0).mean()
+    return *stats.mean(splits), len(splits) - 1
 
 
 @rule("run")
@@ -178,11 +186,17 @@ def nearly(run: Run) -> Answer:
 @rule("run")
 def nearly_in_sum(run: Run) -> Answer:
     """IG is close to KS in the sum of both tests."""
+    sides = [(method, mode) for method in (IG, KS) for mode in MODES]
     total = {method: run[method, I] + run[method, D] for method in (KS, IG)}
     printed = {method: sum(run.paper((method, mode)) or 0.0 for mode in MODES) for method in (KS, IG)}
-    share = stats.ratio(total[IG], total[KS], run.ends)
+
+    def share(ig: Any, more: Any, ks: Any, most: Any) -> float:  # of pairs or of means, insertion and deletion
+        return float(np.mean(ig + more) / np.mean(ks + most))
+
+    ours = run.widened(stats.ratio(total[IG], total[KS], run.ends), share, *sides)
+    value, se, df = _over_runs(run, ours, lambda means: share(*(means[side] for side in sides)))
     text = "share of KS that IG reaches, insertion + deletion"
-    return [above(text, *share, 1 - LIMITS["close"], paper=printed[IG] / printed[KS])]
+    return [above(text, value, se, 1 - LIMITS["close"], paper=printed[IG] / printed[KS], df=df)]
 
 
 @rule("run")
@@ -215,20 +229,21 @@ def difference(run: Run, tests: Names = MODES) -> Answer:
     for mode in listed(tests):
         mean, error = run.printed.loc[(paper.DIFFERENCE, mode)]
         error *= run.enlarged(run[KS, mode] - run[IG, mode])
+        error = np.hypot(error, runs.spread(run.retrained(lambda x, y: (x - y).mean(), (KS, mode), (IG, mode))))
         ours, margin = run.difference((KS, mode), (IG, mode)), LIMITS["tie"] * (run.paper((KS, mode)) or 0.0)
         yield repeats(f"KS − IG, {mode}", *ours, float(mean), float(error), margin)
 
 
 @rule("run")
 def printed_numbers(run: Run) -> Answer:
-    """Every printed mean beside ours."""
-    covered = f"cover what {len(run.trainings)} trainings" if run.trainings else "do not cover what another training"
-    yield f"Our networks learned from fewer events; the errors {covered} would change."
+    """Every printed mean beside ours: both are of a single training, whose spread is in both errors."""
+    trainings = f"Both tables are of a single training, so the spread between {len(run.trainings)} of ours is in both errors"
+    yield f"Our networks learned from fewer events. {trainings if run.trainings else 'The errors leave the training out'}."
     for (method, mode), (mean, error) in run.printed.iterrows():
         if method == paper.DIFFERENCE:
             yield from difference(run, mode)
             continue
-        error *= run.enlarged(run[method, mode])
+        error = np.hypot(error * run.enlarged(run[method, mode]), runs.spread(run.retrained(np.mean, (method, mode))))
         margin = LIMITS["close"] * (run.paper((KS, mode)) or 0.0)
         yield repeats(label((method, mode)), *run.mean((method, mode)), float(mean), float(error), margin)
 
@@ -269,8 +284,9 @@ def correlations(run: Run) -> Answer:
     """Correlation of insertion and deletion for KS and IG, beside the printed one."""
     for method in (KS, IG):
         text = f"correlation of insertion and deletion, {runs.SHORT[method]}"
+        error = runs.spread(run.retrained(lambda x, y: x.corr(y), (method, I), (method, D)))
         found, printed = run.correlation((method, I), (method, D)), _table_4(run.subject, method)
-        yield within(text, *found, LIMITS["same correlation"], printed, paper=printed)
+        yield repeats(text, *found, printed, error, LIMITS["same correlation"])
 
 
 def _table_4(policy: str, column: str) -> float:
@@ -385,13 +401,14 @@ def apart_once(run: Run) -> Answer:
 
 @rule("run")
 def random_zero(run: Run) -> Answer:
-    """The mean over all orders decides; one random order per pair, ours and the printed, only scatters about it."""
+    """The orders that were drawn, one per pair, decide; the mean over all orders is 0 by a theorem, and only shown."""
     sums = {name: run.average(run[name, I] + run[name, D]) for name in ("expected", RANDOM)}
     error = float(np.linalg.norm([run.printed.loc[(RANDOM, mode), "se"] for mode in MODES]))
     printed = sum(run.paper((RANDOM, mode)) or 0.0 for mode in MODES)
     margin = LIMITS["near zero"] * sum(run.mean((KS, mode))[0] for mode in MODES)
-    yield within("mean of all orders, insertion + deletion", *sums["expected"], margin)
-    yield Figure("one random order per pair, insertion + deletion", *sums[RANDOM], printed, error)
+    text = "one random order per pair, insertion + deletion"
+    yield replace(within(text, *sums[RANDOM], margin), paper=printed, paper_se=error)
+    yield Figure("mean of all orders, insertion + deletion", *sums["expected"])
 
 
 @rule("run")
@@ -475,11 +492,16 @@ def sign_matters(run: Run) -> Answer:
     rises = (facts["f_reference"] > facts["f_x"]).to_numpy()
     if len(set(rises)) < 2:
         raise MissingRunError("All pairs rise, or all of them fall")
+    signs = pd.Series(rises, run.columns.index)  # of the network that is shown: those of other trainings are not recorded
+
+    def rise(values: pd.Series) -> float:
+        return float(values.groupby(signs).mean().diff().iloc[-1])
+
     for mode in MODES:
         values = run[KS, mode].to_numpy()
         means = values[rises].mean(), values[~rises].mean()
         pulls = np.where(rises, (values - means[0]) / rises.mean(), -(values - means[1]) / (~rises).mean())
-        gap, se = float(means[0] - means[1]), stats.mean(pulls, run.ends)[1]
+        gap, se = run.widened((float(means[0] - means[1]), stats.mean(pulls, run.ends)[1]), rise, (KS, mode))
         text = f"KS, {mode}: mean where f(x′) > f(x), minus mean elsewhere"
         yield differs(text, gap, se, LIMITS["strongly"] * max(map(abs, means)))
 
@@ -519,6 +541,29 @@ def _beside_counterfactual(given: list[Run]) -> list[tuple[Run, Run]]:
     ]  # fmt: skip
 
 
+def _minus(
+    run: Run, base: Run, pulls: Callable[[pd.Series, pd.Series], pd.Series], statistic: Callable[..., float], method: str
+) -> Number:
+    """A statistic of a method's two tests under a policy, minus that under another, on the same events and trainings.
+
+    pulls : what each pair adds to the statistic, about a mean of 0
+    """
+    sides, both = [(method, mode) for mode in MODES], (run, base)
+    pulled = [sign * 2 * pulls(*(one[side] for side in sides)) for sign, one in zip((1, -1), both, strict=True)]
+    pairs = pd.concat([one.pairs.set_index("pair").loc[one.columns.index] for one in both], ignore_index=True)
+    partner = pairs["reference_row"].where(pairs["reference_row"] >= 0, pairs["row"])  # a fixed x′ is no shared event
+    se = stats.mean(pd.concat(pulled), PairIds.of(pairs.assign(reference_row=partner)))[1]
+    value = np.subtract(*(statistic(*(one[side] for side in sides)) for one in both))
+    again = [one.retrained(statistic, *sides) for one in both]
+    return float(value), float(np.hypot(se, runs.spread(again[0] - again[1])))
+
+
+def _pulls(x: pd.Series, y: pd.Series) -> pd.Series:
+    """What each pair adds to the correlation of x and y, to first order; the mean is 0."""
+    a, b = ((values - values.mean()) / values.std(ddof=0) for values in (x, y))
+    return a * b - x.corr(y) * (a**2 + b**2) / 2
+
+
 @rule("runs")
 def correlations_vary(given: list[Run]) -> Answer:
     """Counterfactual above average above one-to-one, the last negative."""
@@ -530,9 +575,9 @@ def correlations_vary(given: list[Run]) -> Answer:
             text = f"correlation of insertion and deletion, {runs.SHORT[method]} (one-to-one, {kind})"
             yield below(text, *value[OTO], 0.0, paper=printed[OTO])
             for a, b in ((CF, AVERAGE), (AVERAGE, OTO)):
-                gap, se = value[a][0] - value[b][0], float(np.hypot(value[a][1], value[b][1]))
+                gap = _minus(part[a], part[b], _pulls, lambda x, y: x.corr(y), method)
                 text = f"correlation, {runs.SHORT[method]}: {runs.WORDS[a]} minus {runs.WORDS[b]} ({kind})"
-                yield above(text, gap, se, paper=printed[a] - printed[b])
+                yield above(text, *gap, paper=printed[a] - printed[b])
 
 
 @rule("runs")
@@ -552,11 +597,10 @@ def same_ranking(given: list[Run]) -> Answer:
 def wider_gap(given: list[Run]) -> Answer:
     """Insertion minus deletion is larger under the other policies than under the counterfactual one."""
     for run, base in _beside_counterfactual(given):
-        gaps = [one.difference((KS, I), (KS, D)) for one in (run, base)]
-        value, se = gaps[0][0] - gaps[1][0], float(np.hypot(gaps[0][1], gaps[1][1]))
+        gap = _minus(run, base, lambda x, y: x - y - (x - y).mean(), lambda x, y: (x - y).mean(), KS)
         theirs = (run.paper((KS, I), (KS, D)) or 0.0) - (base.paper((KS, I), (KS, D)) or 0.0)
         text = "KS, insertion − deletion, minus that of the counterfactual policy"
-        yield from with_data(run, [above(text, value, se, paper=theirs)])
+        yield from with_data(run, [above(text, *gap, paper=theirs)])
 
 
 @rule()

@@ -97,15 +97,14 @@ class Run:
     def widened(self, number: Number, statistic: Callable[..., float], *sides: Side) -> Number:
         """A number with an error that also covers what another training would change.
 
-        The standard deviation between the recorded trainings is added, stretched to the t quantile of so few.
-
         statistic : of one series of ABC / n for each of the sides
         """
-        if not self.trainings or any(side not in self.trainings[0] for side in sides):
-            return number
-        again = [statistic(*(columns[side] for side in sides)) for columns in self.trainings]
-        spread = float(np.std(again, ddof=1)) * level(len(again) - 1) / level()
-        return number[0], float(np.hypot(number[1], spread))
+        return number[0], float(np.hypot(number[1], spread(self.retrained(statistic, *sides))))
+
+    def retrained(self, statistic: Callable[..., float], *sides: Side) -> np.ndarray:
+        """The statistic of every recorded training, (trainings,); empty where one of the sides was not recorded."""
+        recorded = [columns for columns in self.trainings if all(side in columns for side in sides)]
+        return np.array([statistic(*(columns[side] for side in sides)) for columns in recorded])
 
     def mean(self, what: Side) -> Number:
         """Mean ABC / n of a method."""
@@ -141,6 +140,11 @@ class Run:
     def paper_ratio(self, a: Side, b: Side) -> float:
         """The printed mean of a over that of b."""
         return float(self.printed.loc[a, "mean"] / self.printed.loc[b, "mean"])
+
+
+def spread(again: np.ndarray) -> float:
+    """Standard deviation of (trainings,) numbers, stretched to the t quantile of so few; 0 without any."""
+    return float(np.std(again, ddof=1)) * level(len(again) - 1) / level() if len(again) else 0.0
 
 
 def printed(subject: str) -> pd.DataFrame:

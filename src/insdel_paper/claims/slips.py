@@ -151,7 +151,7 @@ def exchanged_columns() -> Shown:
     shift = float(np.sqrt(((many - few).dropna() ** 2).mean()))
     text = (
         f"{backwards or 'No'} albatross of CUB that was looked at has deletion above insertion in all four rows. Ranks "
-        "among the photos ({ref}`images` explains both statistics, which were fixed in advance):"
+        "among the photos ({ref}`photo-search` explains both statistics, which were fixed in advance):"
     )
     proven = {True: "is found", False: "is **not proven**: the direction fits, some numbers do not"}
     rule = (
