@@ -37,8 +37,8 @@ from insdel_paper.claims import (
     theory,
 )
 from insdel_paper.claims.catalogue import HEADLINES, NUMBERS, ROWS, SENTENCES, STATED, numbers
-from insdel_paper.claims.comparisons import larger
-from insdel_paper.claims.runs import IG, KS, RANDOM, D, I, Run
+from insdel_paper.claims.comparisons import larger, printed_numbers, wider_gap
+from insdel_paper.claims.runs import IG, KS, MODES, RANDOM, D, I, Run
 from insdel_paper.claims.verdict import LIMITS, MissingRecordError, rule
 from insdel_paper.studies import outcome, variation
 from insdel_paper.studies.breadth import analysis, protocol
@@ -81,6 +81,17 @@ def test_every_finding_has_a_reason_and_evidence(findings: dict[str, Finding]) -
 @pytest.mark.parametrize(("text", "verdicts"), HEADLINES)
 def test_what_we_say_in_short_is_what_the_verdicts_say(text: str, verdicts: dict[str, str]) -> None:
     assert verdicts and {name: stated()[name] for name in verdicts} == verdicts, text
+
+
+def test_counts_in_the_headlines_are_those_of_the_verdicts(findings: dict[str, Finding]) -> None:
+    [text] = [text for text, verdicts in HEADLINES if "events-table-3" in verdicts]
+    first, second, third = (
+        [figure.verdict for figure in findings[name].figures if figure.verdict]
+        for name in ("houses-table", "events-table-2", "events-table-3")
+    )
+    assert f"{first.count(HOLDS)} of {len(first)} printed numbers" in text
+    assert f"none of {len(second)} is clearly off, but only {second.count(HOLDS)} clearly agree" in text
+    assert NOT not in second and f"{third.count(NOT)} of {len(third)} are not reproduced" in text
 
 
 def test_sentences_lead_to_claims() -> None:
@@ -336,6 +347,52 @@ def test_another_training_widens_errors(folder: Path) -> None:
     value, se = again.mean((KS, I))
     assert value == alone[0] and se == pytest.approx(np.hypot(alone[1], np.std(shifts, ddof=1) * 2.776 / 2), rel=1e-3)
     assert again.difference((KS, I), (IG, I)) == pytest.approx(run.difference((KS, I), (IG, I)))  # shifted alike
+    again.printed = again.printed.loc[[(KS, I)]]  # the printed training counts as ours does
+    [figure] = [part for part in printed_numbers(again) if isinstance(part, Figure)]
+    shared = again.printed["se"].item() * again.enlarged(again[KS, I])
+    assert figure.paper_se == pytest.approx(np.hypot(shared, np.std(shifts, ddof=1) * 2.776 / 2), rel=1e-3)
+
+
+def test_trainings_that_two_policies_share_cancel_in_their_difference(folder: Path) -> None:
+    """Every training moves the gap of both policies alike: the errors of both have its spread, their difference has not."""
+    rng, rows = np.random.default_rng(5), []
+    policies = {"counterfactual": [(k, 300 + k) for k in range(200)], "average": [(k, -1) for k in range(200)]}
+    common = rng.normal(size=200)  # of x, which both policies share
+    for policy, ends in policies.items():
+        gap = common + rng.normal(0, 0.1, 200)
+        fake(f"cern_genuine_{policy}", folder, {(KS, I): 9 + gap, (KS, D): np.zeros(200)}, ends)
+        rows += [{"policy": policy, "split": 0, "training": k, "pair": pair, "method": KS, "mode": mode,
+                  "abc_per_feature": (k + pair) * (mode == I)} for k in range(5) for mode in MODES for pair in range(3)]  # fmt: skip
+    results.save("cern_variation", {"areas": pd.DataFrame(rows)}, {}, into=folder)
+    base, run = (Run(f"cern_genuine_{policy}", policy, "genuine") for policy in policies)
+    [figure] = wider_gap([run, base])
+    values = (run[KS, I] - base[KS, I]).to_numpy()
+    assert figure.ours == pytest.approx(values.mean()) and figure.se == pytest.approx(values.std(ddof=1) / 200**0.5, rel=0.1)
+    assert run.difference((KS, I), (KS, D))[1] > 1.5
+
+
+@pytest.mark.parametrize(("level", "verdict"), [(0.0, HOLDS), (5.0, NOT), (1.0, UNDECIDED)])
+def test_random_orders_that_were_drawn_decide_about_their_sum(level: float, verdict: str) -> None:
+    """The mean over all orders is 0 for any data; what was drawn need not be."""
+    few = planted({**LEVELS, RANDOM: level, "expected": 0.0})
+    assert check("bangalore", few).loc["houses-random-sum", "verdict"] == verdict
+
+
+@pytest.mark.parametrize(("blurred", "verdict"), [(0.95, HOLDS), (0.1, NOT), (0.5, UNDECIDED)])
+def test_the_photo_chosen_by_its_table_does_not_decide_about_photos(
+    folder: Path, blurred: float, verdict: str
+) -> None:
+    """A share of photos has the blurred reference on top; the nearest one, shown alone, always has."""
+    albatross = paper.table("albatross").set_index("reference")
+    rows = [
+        {"photo": f"p{k:02}", "preparation": "resized", "reference": name, "mode": mode, "start": 0.5 + 0.45 * (k < 60 * blurred),
+         "auc": albatross.loc[name, mode] * (1 if k < 60 * blurred or name != "blurred" else 0.1), "end": 0.0, "gap": 0.0}
+        for k in range(60) for name in albatross.index for mode in MODES
+    ]  # fmt: skip
+    table = pd.DataFrame(rows)
+    results.save("images_albatrosses", {"areas": table}, {}, into=folder)
+    results.save("images_nearest", {"areas": table[table["photo"] == "p00"]}, {}, into=folder)
+    assert {BY_ID[name].finding().verdict for name in ("image-blurred", "image-confident")} == {verdict}
 
 
 def test_every_training_of_the_events_draws_its_own_orders() -> None:
