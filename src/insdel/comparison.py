@@ -22,7 +22,7 @@ from insdel.beam import WIDTH, pair_beam
 from insdel.cluster import on_cluster, packed, unpacked
 from insdel.curves import MODES, abc, auc, check_mode, order, pair_curves
 from insdel.errors import UserError, UserTypeError, require, require_integer, require_one_of
-from insdel.evaluate import Groups, Model, Pairs, at_x, ends, module_of, progress_off
+from insdel.evaluate import Groups, Model, Pairs, at_x, ends, module_of, progress_off, random_hybrids
 from insdel.identity import identity
 from insdel.lattice import FEW_HYBRIDS, MAX_FEATURES, Lattice, pair_lattices
 from insdel.probability import Probability
@@ -120,18 +120,20 @@ def compare(
     pairs = Pairs.of(x, reference, groups, background).on_processor()
     rows = x.index if isinstance(x, pd.DataFrame) else pd.RangeIndex(len(pairs))
     rows = rows if len(rows) == len(pairs) else rows.repeat(len(pairs))
-    sources, more = _sources(methods, f, pairs, progress)
+    some = replace(f, k=f.k or 0) if isinstance(f, Probability) else f  # where any class will do
+    sources, more = _sources(methods, some, pairs, progress)
     chosen = Settings(sources, tuple(modes), {**more, **(options or {})}, seed, score)
     settings = _matched(f, pairs, rows, chosen)
     require_integer("chunk", chunk, 1)
     parts = {int(part[0]): part for part in np.split(np.arange(len(pairs)), range(chunk, len(pairs), chunk))}
     facts = {**vars(settings), "methods": list(settings.methods.items())}  # their order counts
-    store = Store(checkpoint, lambda: identity(f, pairs, **facts, chunk=chunk))
+    classes = f.classes if isinstance(f, Probability) else lambda pairs: None
+    store = Store(checkpoint, lambda: identity(some, pairs, **facts, chunk=chunk, classes=classes(pairs)))
     trees: dict[int, Trees] = {}
     sent = f if scheduler is None else packed(f)
     chunks = [Chunk(sent, pairs.subset(k), k, settings, trees) for start, k in parts.items() if not store.has(start)]
     if chunks:
-        _warn_of_noise(f, pairs)
+        _warn_of_noise(some, pairs)
     tables: Iterator[tuple[Chunk, pd.DataFrame]] = ((part, part.table()) for part in chunks)
     if scheduler is not None:
         tables = on_cluster(lambda part: replace(part, f=unpacked(part.f)).table(), chunks, scheduler)
@@ -149,16 +151,17 @@ def compare(
 
 
 def _warn_of_noise(f: Model, pairs: Pairs) -> None:
-    """Warn if the same points, given twice in one batch, have different predictions: every curve holds that noise."""
-    if isinstance(f, Probability) and f.k is None:
-        return
-    first, again = at_x(f, pairs.subset(np.repeat(np.arange(min(len(pairs), 4)), 2))).reshape(-1, 2).T
-    apart = np.abs(first - again)
+    """Warn if points have other predictions alone, twice, than among each other: every curve holds that noise."""
+    few = np.arange(min(len(pairs), 4))
+    first = random_hybrids(f, pairs.subset(few))[1]
+    again = np.array([at_x(f, pairs.subset([k, k])) for k in few])
+    apart = np.abs(again - first[:, :1])
     if (apart > 1e-4 * np.abs(first).max()).any():
-        worst = int(apart.argmax())
+        worst, which = np.unravel_index(apart.argmax(), apart.shape)
         warnings.warn(
-            f"f gives the same point different predictions; pair {worst} has {first[worst]:.6g} and {again[worst]:.6g} "
-            "at x, so curves, areas and scores hold this noise. Turn off what is random in f, such as dropout.",
+            f"f gives the same point different predictions; pair {worst} has {first[worst, 0]:.6g} at x among other "
+            f"points and {again[worst, which]:.6g} alone, so curves, areas and scores hold this noise. Turn off what "
+            "is random in f, such as dropout, and what depends on the other rows, such as a scaler that f fits.",
             stacklevel=3,
         )
 

@@ -550,6 +550,17 @@ def ends(f: Model, pairs: Pairs, chunk: int | None = None) -> tuple[np.ndarray, 
     return at_x(f, pairs, chunk), at_x(f, pairs, chunk, changed=True)
 
 
+def random_hybrids(f: Model, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+    """Masks (pairs, 4, n) of x, of x′ and of two random hybrids of each pair, and what f predicts there, (pairs, 4)."""
+    masks = np.random.default_rng(0).random((len(pairs), 4, pairs.n)) < 0.5
+    masks[:, 0], masks[:, 1] = False, True
+
+    def select(rows: Any) -> tuple[Any, Any]:
+        return rows // 4, beside(masks.reshape(-1, pairs.n), rows)[rows]
+
+    return masks, all_values(f, pairs, 4 * len(pairs), select, progress=False).reshape(-1, 4)
+
+
 def predict(f: Model, points: Points, chunk: int | None = None) -> Array:
     """Evaluate f on (n,) or (m, n) points in chunks; a float64 number or (m,) of the points' kind."""
     if not len(points):  # type: ignore[arg-type]

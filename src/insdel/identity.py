@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from insdel.arrays import beside, is_tensor, loaded_torch
+from insdel.arrays import is_tensor, loaded_torch
 from insdel.errors import UserTypeError
-from insdel.evaluate import Model, Pairs, all_values, module_of
+from insdel.evaluate import Model, Pairs, module_of, random_hybrids
 
-HYBRIDS = 2  # of every pair at which a model is asked, besides x and x′
 SUMS = 8  # random sums of its predictions that are written down
 ROUNDING = 2**6  # predictions that differ by no more than so many units in the last place count as equal
 LONG = 200  # characters of an attribute from which on its hash stands for it
@@ -40,15 +39,8 @@ def identity(f: Model, pairs: Pairs, *, code: Sequence[str | Path] = (), **facts
     code : further source files on which the numbers depend
     **facts : all else that decides it: methods, options, seeds, plans
     """
-    generator = np.random.default_rng(0)
-    masks = generator.random((len(pairs), HYBRIDS + 2, pairs.n)) < 0.5
-    masks[:, 0], masks[:, 1] = False, True
-
-    def select(rows: Any) -> tuple[Any, Any]:
-        return rows // masks.shape[1], beside(masks.reshape(-1, pairs.n), rows)[rows]
-
-    values = all_values(f, pairs, masks.shape[0] * masks.shape[1], select, progress=False)
-    weights = generator.standard_normal((SUMS, len(values))) / np.sqrt(len(values))  # any change changes them all
+    values = random_hybrids(f, pairs)[1].ravel()
+    weights = np.random.default_rng(0).standard_normal((SUMS, len(values))) / np.sqrt(len(values))
     single = bool((values.astype(np.float32) == values).all())
     within = ROUNDING * float(np.finfo(np.float32 if single else np.float64).eps) * float(np.abs(values).max())
     module = {"kind": name_of(type(f)), **_module(f)} if module_of(f) is f else {"kind": "function"}

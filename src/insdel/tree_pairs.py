@@ -11,13 +11,15 @@ from scipy.special import expit, softmax
 
 from insdel.curves import order
 from insdel.errors import UserError
-from insdel.evaluate import Model, Pairs, ends
+from insdel.evaluate import Model, Pairs, random_hybrids
 from insdel.lattice import FEW_HYBRIDS, MAX_FEATURES, Game, Lattice
 from insdel.probability import Probability
 from insdel.trees import BestOrder, TreeGame, Trees
 
 ORDERS = 1000  # random orders behind the chance level of a probability
 METHODS = ("predict", "decision_function")  # of a model, that may be sums over leaves
+LIBRARIES = ("sklearn", "xgboost", "lightgbm", "catboost")  # whose methods they are, not a subclass's own
+MARGINS = {"output_margin", "raw_score", "prediction_type"}  # options without which `predict` gives labels
 Link = Callable[[np.ndarray], np.ndarray]
 
 
@@ -77,14 +79,17 @@ def tree_games(
     known : ensembles that were read before, by output; more are added
     """
     if isinstance(f, Probability):
-        model, k = f.classifier, f.k
+        model, k, method = f.classifier, f.k, f.classifier.predict_proba
     else:
         method, k = getattr(f, "func", f), None  # functools.partial, as of predict with raw_score=True
-        model = getattr(method, "__self__", None) if getattr(method, "__name__", "") in METHODS else None
-    if model is None:
+        name, model = getattr(method, "__name__", ""), getattr(method, "__self__", None)
+        labels = len(getattr(model, "classes_", ())) and not MARGINS & {*getattr(f, "keywords", ())}
+        model = None if name not in METHODS or (name == "predict" and labels) else model
+    if model is None or str(getattr(method, "__module__", "")).partition(".")[0] not in LIBRARIES:
         return []
     known = {} if known is None else known
-    wanted = np.stack(ends(f, pairs))
+    masks, wanted = random_hybrids(f, pairs)
+    orders, sizes = (~masks).argsort(axis=2, kind="stable"), masks.sum(axis=2)
     for outputs, link in _links(model, k):
         try:
             for output in set(outputs) - set(known):
@@ -92,8 +97,9 @@ def tree_games(
             margins = [list(known[output].pair_games(pairs)) for output in outputs]
         except UserError:
             continue
-        both = [np.array([game._ends for game in games]).T for games in margins]
-        found = both[0] if link is None else link(np.stack(both))
+        curves = [[game._curves(rows) for game, rows in zip(games, orders, strict=True)] for games in margins]
+        values = np.take_along_axis(np.array(curves), sizes[None, ..., None], axis=3)[..., 0]
+        found = values[0] if link is None else link(values)
         if np.allclose(found, wanted, rtol=1e-5, atol=1e-5 * np.abs(wanted).max()):
             return margins[0] if link is None else [LinkedGame(games, link) for games in zip(*margins, strict=True)]
     return []

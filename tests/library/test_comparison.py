@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import torch
 from pandas.testing import assert_frame_equal
+from sklearn.ensemble import RandomForestClassifier
 
 import insdel
 from insdel import cluster
@@ -350,13 +351,31 @@ def test_options_of_a_method_that_a_lattice_could_answer_are_used():
     assert np.abs(table["abc"] - exact["abc"]).max() > 0.1
 
 
-def test_a_model_that_is_random_is_warned_of() -> None:
+@pytest.mark.parametrize("model", ["random", "scales the batch", "counts its calls"])
+@pytest.mark.parametrize("m", [1, 6])
+def test_a_model_that_is_random_or_looks_at_other_points_is_warned_of(model, m) -> None:
     """Its areas hold noise, with scores that look like any others."""
-    rng = np.random.default_rng(0)
+    rng, calls = np.random.default_rng(0), []
     x = rng.normal(size=(6, 4))
+    f = {
+        "random": lambda z: z.sum(axis=1) + 0.1 * rng.normal(size=len(z)),
+        "scales the batch": lambda z: ((z - z.mean(axis=0)) / (z.std(axis=0) + 1e-9)).sum(axis=1),
+        "counts its calls": lambda z: z.sum(axis=1) + 0.1 * (calls.append(1) or len(calls)),
+    }[model]
     with pytest.warns(UserWarning, match=r"different predictions; pair \d has .* dropout"):
-        insdel.compare(lambda z: z.sum(axis=1) + 0.1 * rng.normal(size=len(z)), x, x[::-1], ["two_sided"], progress=False)
+        insdel.compare(f, x[:m], x[::-1][:m], ["two_sided"], progress=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         insdel.compare(lambda z: 0 * z[:, 0], x, x[::-1], ["two_sided"], progress=False)
         insdel.compare(lambda z: 1e6 * z.sum(axis=1) + rng.normal(size=len(z)), x, x[::-1], ["two_sided"], progress=False)
+
+
+def test_the_predicted_class_has_default_methods_and_checkpoints(tmp_path):
+    x = np.random.default_rng(0).normal(size=(60, 22))
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(x, (x[:, 0] > 0) + 1 * (x[:, 1] > 1))
+    f = insdel.proba(forest, "predicted")
+    table = insdel.compare(f, x[:4], x[4:8], score=False, checkpoint=tmp_path, progress=False).table
+    again = insdel.compare(f, x[:4], x[4:8], score=False, checkpoint=tmp_path, progress=False).table
+    assert_frame_equal(table, again)
+    with pytest.raises(insdel.UserError, match="holds another comparison"):
+        insdel.compare(insdel.proba(forest, 0), x[:4], x[4:8], score=False, checkpoint=tmp_path, progress=False)

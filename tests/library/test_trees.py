@@ -1,6 +1,7 @@
 """Tree ensembles in closed form: against Lattice on the model itself, against all n! orders, and against search."""
 
 import warnings
+from functools import partial, wraps
 from itertools import permutations
 
 import numpy as np
@@ -601,3 +602,38 @@ def test_few_features_behind_a_link():
         best = lattice.abc(lattice.best_order(mode), mode)
         np.testing.assert_allclose(game.search(mode).area, best, atol=1e-9)
         assert game.search(mode).exact and abs(game.expected_abc(mode) - lattice.expected_abc(mode)) < 0.1 * abs(best)
+
+
+def labels(kind):
+    return kind(random_state=0).fit(wide(12)[0], 1 + np.digitize(wide(12)[1], [-3, 3])).predict
+
+
+def floored(fitted, method, honest):
+    """A method of a subclass, with a floor under its predictions; not `honest`: under the library's name."""
+    inherited = getattr(type(fitted), method)
+
+    def predict(self, rows):
+        return np.maximum(inherited(self, rows), 0.4)
+
+    fitted.__class__ = type("Floored", (type(fitted),), {method: predict if honest else wraps(inherited)(predict)})
+    return getattr(fitted, method) if method == "predict" else insdel.proba(fitted, 1)
+
+
+@pytest.mark.parametrize("f", [
+    labels(tree.DecisionTreeClassifier), partial(labels(tree.ExtraTreeClassifier), check_input=True),
+    labels(ensemble.ExtraTreesClassifier),
+    *(lambda kind=kind, honest=honest: floored(kind().fit(wide(12)[0], wide(12)[1]), "predict", honest)
+      for kind in (lightgbm, xgboost) for honest in (True, False)),
+    *(lambda honest=honest: floored(lightgbm("LGBMClassifier").fit(wide(12)[0], wide(12)[1] > 0), "predict_proba", honest)
+      for honest in (True, False)),
+])  # fmt: skip
+@pytest.mark.parametrize("background", [False, True])
+def test_a_method_that_is_no_sum_of_leaves_between_x_and_its_reference_is_called(f, background):
+    """Labels that are 1 at both ends as the first class's probability is, and floors that neither end reaches."""
+    f, points = f() if getattr(f, "__name__", "") == "<lambda>" else f, wide(12)[0]
+    values = f(points)
+    equal = np.flatnonzero(values == 1) if set(values) <= {1, 2, 3} else np.argsort(np.where(values > 0.4, values, np.inf))
+    x, rest = points[equal[:2]], {("background" if background else "reference"): points[equal[5:7]]}
+    assert not tree_pairs.tree_games(f, Pairs.of(x, **{"reference": None, **rest}))
+    found = insdel.explain("kernel_shap", f, x, **rest)
+    np.testing.assert_allclose(found, insdel.explain("kernel_shap", lambda z: f(z), x, **rest), atol=1e-6)
