@@ -392,6 +392,45 @@ def test_rows_may_have_equal_names_if_they_stand_in_the_same_order():
     assert np.allclose(insdel.compare(f, x, reference, mine, progress=False).table["score"], 1)
 
 
+TEN = pd.RangeIndex(10)
+
+
+@pytest.mark.parametrize("x, given, rows", [  # the index of x, that of the attributions, and which of their rows count
+    (TEN, TEN, TEN), (TEN + 40, TEN, TEN), (TEN, TEN + 45, TEN), (list("abcdefghij"), TEN, TEN), (TEN[::-1], TEN, TEN[::-1]),
+    (TEN + 40, pd.RangeIndex(60), TEN + 40), (TEN + 40, TEN[::-1] + 40, TEN[::-1]), ([0] * 10, TEN, TEN),
+    (TEN + 40, TEN + 45, "must have the rows of x"), (TEN + 40, list("abcdefghij"), "must have the rows of x"),
+    (TEN, pd.RangeIndex(60), "a row for each of the 10 pairs"), (TEN + 55, pd.RangeIndex(60), "a row for each of the 10"),
+    (TEN[::-1], None, TEN), (TEN + 40, None, TEN),
+])  # fmt: skip
+def test_rows_are_matched_by_label_and_counted_only_where_one_side_has_no_labels(x, given, rows):
+    values = np.random.default_rng(0).normal(size=(10 if given is None else len(given), 3))
+    brought = values if given is None else pd.DataFrame(values, index=given, columns=list("abc"))
+    f, points = lambda z: z.to_numpy().sum(axis=1) ** 2, NUMBERS.iloc[:10].set_axis(x).set_axis(list("abc"), axis=1)
+
+    def graded(values):
+        mine = {"mine": insdel.attributions(values, sign="change")}
+        return insdel.compare(f, points, np.zeros(3), mine, progress=False, score=False).table
+
+    if isinstance(rows, str):
+        with pytest.raises(UserError, match=rows):
+            graded(brought)
+    else:
+        pd.testing.assert_frame_equal(graded(brought), graded(values[rows]))
+
+
+def test_columns_of_attributions_with_one_name_are_refused():
+    with pytest.raises(UserError, match="need different names, but 'b' occurs twice"):
+        insdel.attributions(pd.DataFrame(np.zeros((2, 3)), columns=list("abb")), sign="shap")
+
+
+def test_means_of_an_explanation_rank_for_all_pairs():
+    values = np.random.default_rng(0).normal(size=(10, 3))
+    one = insdel.attributions(explanation(values, np.zeros(10), A.columns, values).abs.mean(0), ranking="absolute")
+    same = insdel.attributions(np.abs(values).mean(axis=0), ranking="absolute")
+    c = insdel.compare(F, A, B, {"one": one, "same": same}, progress=False)
+    assert np.array_equal(areas(c, "one"), areas(c, "same"))
+
+
 def test_classifiers_are_told_about_proba():
     x = np.random.default_rng(0).normal(size=(2, 3))
     with pytest.raises(UserError, match=r"shape \(\d+, 2\).*insdel.proba\(classifier, k\)"):

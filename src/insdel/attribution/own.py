@@ -71,14 +71,14 @@ class Attributions:
             values = np.asarray(aligned(frame, known, label)).reshape(values.shape)
         if values.ndim == 2:
             place: Any = slice(None)
-            counted = pd.RangeIndex(len(values))
-            index = counted if self.index is None else self.index
-            named = not index.equals(counted) and not index.equals(rows)
+            index = rows if self.index is None else self.index
+            counts, x_counts = (part.equals(pd.RangeIndex(len(part))) for part in (index, rows))  # 0, …, m − 1
+            named = not index.equals(rows) and not (counts and (x_counts or not rows.is_unique))
             if named and index.is_unique and rows.isin(index).all():
                 place = index.get_indexer(rows)
             elif len(values) != len(pairs):
                 raise UserError(f"{label} needs a row for each of the {len(pairs)} pairs; found {len(values)} rows.")
-            elif named and not isinstance(rows, pd.RangeIndex):
+            elif named and not counts and not x_counts:
                 raise UserError(f"{label} must have the rows of x, by their index; {index[:3].tolist()}… are others.")
             values, base = values[place], None if base is None else np.broadcast_to(base, len(self.values))[place]
         summed = values if values.shape[-1] == players else pairs.by_player(values)
@@ -105,7 +105,7 @@ def attributions(values: Any, sign: str | None = None, ranking: str = "signed") 
     names, index, base = None, None, None
     if explanation:
         names = list(values.feature_names) if values.feature_names is not None else None
-        one_row = np.ndim(values.values) == 1 or np.ndim(values.data) == 1
+        one_row = ranking == "signed" if np.ndim(values.values) == 1 else np.ndim(values.data) == 1
         if values.base_values is not None:
             base = np.asarray(values.base_values, dtype=np.float64)[None if one_row else ...]
         values, sign = np.asarray(values.values)[None] if one_row else values.values, sign or "shap"
@@ -115,8 +115,9 @@ def attributions(values: Any, sign: str | None = None, ranking: str = "signed") 
         names = None if values.index.equals(pd.RangeIndex(len(values))) else list(values.index)
     elif isinstance(values, pd.DataFrame):
         names, index = list(values.columns), values.index
-    if names is not None and len(set(map(str, names))) != len(names):
-        names = None
+    doubled = next((name for name in names or () if list(map(str, names)).count(str(name)) > 1), None)
+    if doubled is not None:
+        raise UserError(f"the columns of attributions need different names, but {doubled!r} occurs twice.")
     array = to_numpy(as_array(values, "attributions")).astype(np.float64)
     if array.ndim == 3 and isinstance(values, list | tuple):  # as older shap has it: an array for each class
         array = np.moveaxis(array, 0, 2)
