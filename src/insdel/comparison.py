@@ -64,14 +64,23 @@ class Settings:
     def __post_init__(self) -> None:
         for mode in self.modes:
             check_mode(mode)
+        if len({*self.modes}) != len(self.modes) or not self.modes:
+            found = ", ".join(self.modes) or "none"
+            raise UserError(f"modes must be one or both of {' and '.join(MODES)}, each once; found {found}.")
         known = [*METHODS, *REFERENCES]
         strange = next((name for name in self.methods.values() if isinstance(name, str) and name not in known), None)
         if strange is not None or not self.methods:
             found = "none." if strange is None else f"{strange!r}.{nearest(str(strange), known)}"
             raise UserError(f"methods must be among {', '.join(known)}; found {found}")
+        taken = next((label for label in REFERENCES if self.methods.get(label, label) != label), None)
+        if taken is not None:
+            raise UserError(f"{taken!r} is what attributions are measured against. Give yours another label.")
         stray = [m for m in self.options if m not in self.methods]
         if stray:
             raise UserError(f"options are for methods that are compared ({', '.join(self.methods)}); found {stray}.")
+        odd = next((part for part in self.options.items() if not isinstance(part[1], Mapping)), None)
+        if odd is not None:
+            raise UserTypeError(f"options of {odd[0]} must be a dictionary from names to values; found {odd[1]!r}.")
 
     def exact(self, label: str) -> bool:
         """Whether the attributions follow from the lattice."""
@@ -122,7 +131,8 @@ def compare(
     rows = rows if len(rows) == len(pairs) else rows.repeat(len(pairs))
     some = replace(f, k=f.k or 0) if isinstance(f, Probability) else f  # where any class will do
     sources, more = _sources(methods, some, pairs, progress)
-    chosen = Settings(sources, tuple(modes), {**more, **(options or {})}, seed, score)
+    modes = (modes,) if isinstance(modes, str) else tuple(modes)
+    chosen = Settings(sources, modes, {**more, **(options or {})}, seed, score)
     settings = _matched(f, pairs, rows, chosen)
     require_integer("chunk", chunk, 1)
     parts = {int(part[0]): part for part in np.split(np.arange(len(pairs)), range(chunk, len(pairs), chunk))}

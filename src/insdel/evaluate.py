@@ -96,8 +96,9 @@ def as_points(values: Points, name: str) -> Array:
     array = as_array(values, name, missing=True)
     if array.ndim not in (1, 2) or array.shape[-1] == 0:
         raise UserError(
-            f"{name} must have shape (n,) or (pairs, n) with n ≥ 1, but its shape is {tuple(array.shape)}. "
-            "Pass one point as a vector or many as the rows of a matrix."
+            f"{name} must have shape (n,) or (pairs, n) with n ≥ 1, but it is a {type(values).__name__} of shape "
+            f"{tuple(array.shape)}. Pass one point as a vector or many as the rows of a matrix: {name}.toarray() of a "
+            f"sparse matrix, list({name}) of a generator."
         )
     return array
 
@@ -247,8 +248,8 @@ class Pairs:
         for title, part in named:
             places = []
             for column in [part] if isinstance(part, str) else part:
-                number: Any = column if isinstance(column, int | np.integer) and not isinstance(column, bool) else -1
-                if column not in labels and not 0 <= number < count:
+                number: Any = column if isinstance(column, int | np.integer) else -1
+                if isinstance(column, bool | np.bool_) or (column not in labels and not 0 <= number < count):
                     raise UserError(f"groups must name columns of x, but {column!r} is none of {listed(labels)}.")
                 places.append(labels.index(column) if column in labels else int(column))
             twice = next((k for k in places if k in label or places.count(k) > 1), None)
@@ -275,7 +276,7 @@ class Pairs:
         return replace(self, group=None, names=self.columns.names if self.columns else None)
 
     def differing(self) -> np.ndarray:
-        """(pairs, n) booleans: which players differ, bit for bit; NaN equals NaN."""
+        """(pairs, n) booleans: which players differ, however little; see `differ`."""
         rows = [self.reference] if self.background is None else (row[None] for row in self.background)
         return self.by_player(reduce(or_, (differ(self.x, row) for row in rows))) > 0
 
@@ -334,7 +335,7 @@ class Pairs:
 
 
 def differ(x: Any, reference: Any) -> np.ndarray:
-    """Where two arrays of one kind differ, as an array of booleans; NaN equals NaN."""
+    """Where two arrays of one kind differ, by ==, as an array of booleans; NaN equals NaN, and −0.0 equals 0.0."""
     first, second = _missing(x), _missing(reference)
     if not is_tensor(x) and x.dtype.kind == "O":  # pd.NA cannot be compared
         x, reference = np.where(first, None, x), np.where(second, None, reference)
@@ -378,9 +379,9 @@ def one_per_point(output: Any, m: int) -> Any:
 class BatchModel:
     """f as a function from a batch of points to a float64 array.
 
-    Modules get tensors. Other functions get a data frame where the user passed one, with its columns in the order
-    that f was fitted to. With arrays and tensors they are first called with the kind that the user passed and, if
-    that fails, with the other kind; what worked is kept for all further calls.
+    Modules get tensors. Other functions get a data frame where the user passed one; a method of a fitted model gets
+    its columns in the order of the fit. With arrays and tensors they are first called with the kind that the user
+    passed and, if that fails, with the other kind; what worked is kept for all further calls.
     """
 
     def __init__(self, f: Model, template: Any = None, columns: Columns | None = None) -> None:
@@ -450,8 +451,9 @@ class BatchModel:
             raise UserTypeError(
                 f"f must return m numbers for m points, but {found} Of a classifier pass insdel.proba(classifier, k)."
             ) from error
-        if values.dtype.kind == "c":
-            raise UserTypeError(f"f must return real numbers, but returned {values.dtype}.")
+        if values.dtype.kind == "c" or np.ma.is_masked(output):
+            found = "a masked array, whose mask would be lost" if np.ma.is_masked(output) else str(values.dtype)
+            raise UserTypeError(f"f must return real numbers, but returned {found}.")
         values = one_per_point(values, m).astype(np.float64)
         if not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values))[0])

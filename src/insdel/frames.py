@@ -6,7 +6,6 @@ a missing value has the code NaN. A hybrid of two rows is then a hybrid of two r
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ class Columns:
 
     names, dtypes : of the c columns
     labels : for each column the distinct values that its codes stand for; None where numbers stand as they are
-    order : the columns in the order in which f was fitted to them; None: as they stand
+    order : the columns in the order in which f, a method of a fitted model, was fitted to them; None: as they stand
     """
 
     names: list[Any]
@@ -134,18 +133,9 @@ def _codes(name: Any, column: pd.Series) -> tuple[np.ndarray, Any]:
 
 
 def fitted_names(f: Any) -> list[str] | None:
-    """Names of the columns that f, or a model that f calls, was fitted to; None if nobody can tell.
-
-    Looks at the object whose method f is, behind `functools.partial`, and at what a function or lambda refers to.
-    """
+    """Names of the columns that f, or the model whose method f is, was fitted to; None if nobody can tell."""
     f = getattr(f, "func", f)  # functools.partial
-    holders = [getattr(f, "__self__", None), f]
-    if inspect.isfunction(f):
-        with suppress(ValueError):  # a variable that has no value yet
-            variables = inspect.getclosurevars(f)
-            mentioned = [*variables.nonlocals.values(), *variables.globals.values()]
-            holders += [*mentioned, *(getattr(part, "__self__", None) for part in mentioned)]
-    for holder, attribute in product(holders, NAMES):
+    for holder, attribute in product((getattr(f, "__self__", None), f), NAMES):
         with suppress(Exception):  # a property of a model that is not fitted may raise anything
             found: Any = getattr(holder, attribute, None)
             found = found() if attribute == "feature_name" else found  # a method, of LightGBM's boosters

@@ -280,11 +280,13 @@ def pair_lattices(
     d = differing.sum(axis=1)
     largest, limit = int(d.max()), min(require_integer("max_features", max_features), LARGEST)
     if largest > limit:
-        remedy = f", or pass max_features={largest}" if largest <= LARGEST else ""
+        size, remedy = f"2**{largest} evaluations", ""
+        if largest <= LARGEST:
+            size = f"2**{largest} = {2**largest:,} evaluations and {2**largest >> 17:,} MiB for the values"
+            remedy = f", or pass max_features={largest}"
         raise UserError(
-            f"pair {int(d.argmax())} differs in {largest} features, so its lattice needs 2**{largest} = {2**largest:,} "
-            f"evaluations and {2**largest >> 17:,} MiB for the values; the limit is 2**{limit}. "
-            f"Choose pairs that differ in fewer features{remedy}."
+            f"pair {int(d.argmax())} differs in {largest} features, so its lattice needs {size}; the limit is "
+            f"2**{limit}. Choose pairs that differ in fewer features{remedy}."
         )
     if loaded_torch() is not None and chunk is None and pairs.plain:
         from insdel.fold import Fold

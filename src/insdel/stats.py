@@ -42,10 +42,10 @@ def standard_error(values: Any, x_id: Any, reference_id: Any = None) -> Any:
 
     Small samples: deviations from the sample's own mean are too small. Were the pairs independent, or equally
     correlated in equal groups, the sum would lose the share s of its couples among all m² couples. So it is divided by
-    1 − s, where s = 1 / m (a pair by itself) + the share of couples with exactly one common point. Pairs without a
-    common point then have the textbook error, and one-to-one pairs with symmetric scores exactly √2 times as much.
-    The estimate of a variance can come out negative, or zero where all pairs share one point; then the larger of the
-    naive error and of that which counts both directions of a pair as one observation stands in.
+    1 − s, or by 1 / m if that is larger, where s = 1 / m (a pair by itself) + the share of couples with exactly one
+    common point. Pairs without a common point then have the textbook error, and one-to-one pairs with symmetric scores
+    exactly √2 times as much. The estimate of a variance can come out negative, or zero where all pairs share one point;
+    then the larger of the naive error and of that which counts both directions of a pair as one observation stands in.
 
     Parameters
     ----------
@@ -215,6 +215,7 @@ def mean_test(
     """
     from scipy.stats import t
 
+    _check_level(level)
     known = ends or PairIds(np.arange(len(values)))
     value, se = mean(values, known)
     units = min(len(known), 1 + max(int(codes.max()) for codes in known.groups()[0]))
@@ -297,8 +298,7 @@ def summary(
     check_columns(table, ["pair", "method", "mode", value], "the table")
     check_seed(seed)
     require_integer("bootstrap", bootstrap, 0)
-    if not 0 < level < 1:
-        raise UserError(f"level must lie between 0 and 1; found {level}.")
+    _check_level(level)
     if any(isinstance(couple, str) or len(couple) != 2 for couple in differences):
         raise UserError(f"differences must be pairs of methods, [(a, b), …]; found {differences!r}.")
     for name in (name for couple in differences for name in couple):
@@ -331,6 +331,11 @@ def check_columns(table: pd.DataFrame, needed: Sequence[str], what: str) -> None
     if missing or not len(table):
         kinds = ", ".join(map(str, table.columns)) or "none"
         raise UserError(f"{what} needs rows and the columns {', '.join(needed)}; found {len(table)} rows of {kinds}.")
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise UserError(f"level must lie between 0 and 1, such as 0.95; found {level}.")
 
 
 def _interval(

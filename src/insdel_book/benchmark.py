@@ -78,6 +78,8 @@ def grade(text: str, games: Games, per_player: int = PER_PLAYER, seconds: float 
             said, count = one.attribute(np.asarray(lattice.values), lattice.d, budget, k)
             areas.append(frozen.areas_of(lattice, said))
             spent.append(count)
+            if k == 0 and not np.allclose(said, one.attribute(np.asarray(lattice.values), lattice.d, budget, k)[0]):
+                raise UserError(f"{text} returns other numbers when it is asked again. Draw by the seed that it gets.")
     finally:
         one.process.kill()
         one.process.join()
@@ -126,7 +128,7 @@ def own_cell(model: str, path: Path, target: str, seed: int = 0) -> Games:
     loaded = models.load(model)
     table = read(path, target, fitted=fitted_names(loaded))
     subject = models.prepare(loaded, table, Path(model).name)
-    sample = subject.features.sample(min(len(subject.features), 400), random_state=seed)
+    sample = subject.features.sample(min(len(subject.features), 400), random_state=seed % 2**32)
     chosen = insdel.policies.one_to_one(sample, seed)
     few = np.flatnonzero((chosen.differing >= 2) & (chosen.differing <= MOST_D))[:40]
     if not len(few):

@@ -50,6 +50,9 @@ def starts(f, d, budget, seed):
 def quits(f, d, budget, seed):
     os._exit(0)
 
+def rolls_dice(f, d, budget, seed):
+    return np.random.random(d)
+
 def by_seed(f, d, budget, seed):
     return np.random.default_rng(seed).random(d)
 """
@@ -111,6 +114,7 @@ def test_the_standing_counts_tables(few):
         ("starts", "os.system is refused"),
         ("quits", "ended before it gave a result"),
         ("missing", "has no 'missing'"),
+        ("rolls_dice", "returns other numbers when it is asked again"),
     ],
 )
 def test_what_breaks_a_rule_is_refused_in_a_sentence(few, mine, name, why, monkeypatch, command):
@@ -131,6 +135,7 @@ def test_a_curve_over_budgets_and_a_table_of_ones_own(few, mine, tmp_path, monke
     frame.assign(y=frame["p"] + frame["q"] * frame["r"]).to_csv(tmp_path / "own.csv", index=False)
     (tmp_path / "model.py").write_text("import numpy as np\ndef f(z):\n    z = np.asarray(z)\n"
                                        "    return z[:, 0] + z[:, 1] * z[:, 2]\n")  # fmt: skip
+    assert benchmark.own_cell(f"{tmp_path}/model.py:f", tmp_path / "own.csv", "y", 2**40).lattices
     own = f"--data {tmp_path}/own.csv"
     said = command(f"benchmark {mine}:two_sided --curve --model {tmp_path}/model.py:f --target y {own}")
     assert said.count("  budget ") == len(benchmark.CURVE) and "7 cells, 4 tables" in said and "your table own:" in said

@@ -134,7 +134,7 @@ def test_weighted_regression_over_all_subsets_is_exact():
 
 def test_limits_are_explained():
     f, x, reference = game(21)
-    with pytest.raises(ValueError, match=r"needs 2\*\*21 evaluations for 21 differing features; the limit is 2\*\*20"):
+    with pytest.raises(ValueError, match=r"2\*\*21 evaluations for 21 .* limit is 2\*\*20.*of compare .* options="):
         explain("kernel_shap", f, x, reference)
     with pytest.raises(ValueError, match="at least 44 samples"):
         explain("kernel_shap", f, x, reference, samples=43)

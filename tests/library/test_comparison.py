@@ -324,7 +324,12 @@ def test_summary_of_a_table_by_hand():
         ({"methods": ["kernel_shop"]}, "methods must be among kernel_shap"),
         ({"methods": []}, "methods must be among"),
         ({"modes": ["sideways"]}, "mode must be one of"),
+        ({"modes": []}, "modes must be one or both of insertion and deletion, each once; found none"),
+        ({"modes": ["deletion"] * 2}, "each once; found deletion, deletion"),
+        ({"methods": {"best": "random"}}, "'best' is what attributions are measured against"),
+        ({"methods": {"expected": insdel.attributions(X, sign="shap")}}, "'expected' is what"),
         ({"options": {"lime": {}}}, "options are for methods that are compared"),
+        ({"options": {"random": 5}}, "options of random must be a dictionary from names to values; found 5"),
         ({"chunk": 0}, "chunk must be at least 1"),
         ({"checkpoint": __file__}, "is a file"),
     ],
@@ -333,6 +338,11 @@ def test_bad_requests_are_refused(change, message):
     arguments = {"f": network(), "x": X, "reference": R, "methods": ["random"]}
     with pytest.raises(ValueError, match=message):
         insdel.compare(**arguments | change)
+
+
+def test_a_mode_may_be_named_alone():
+    one, both = (insdel.compare(network(), X, R, ["random"], modes=modes).table for modes in ("deletion", ("insertion", "deletion")))
+    assert_frame_equal(one, both.query("mode == 'deletion'").reset_index(drop=True))
 
 
 def test_options_of_a_method_that_a_lattice_could_answer_are_used():

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 import torch
 from sklearn.linear_model import LinearRegression
 
@@ -73,6 +74,8 @@ def test_outputs_of_shape_m_1_are_accepted_and_others_refused():
         predict(lambda z: z[:3, 0], X)
     with pytest.raises(insdel.UserError, match="real numbers"):
         predict(lambda z: z[:, 0] + 1j, X)
+    with pytest.raises(insdel.UserError, match="a masked array, whose mask would be lost"):
+        predict(lambda z: np.ma.masked_greater(z[:, 0], 0), X)
 
 
 def test_nan_is_a_value_where_f_accepts_it_and_equals_nan():
@@ -107,6 +110,8 @@ def test_what_is_not_finite_is_refused(bad):
         (np.zeros((2, 3)), np.zeros((3, 3)), "x has 2 rows and reference has 3"),
         (np.zeros((2, 2, 3)), np.zeros(3), r"shape \(n,\) or \(pairs, n\)"),
         (np.zeros(0), np.zeros(0), "n ≥ 1"),
+        (scipy.sparse.csr_array(np.eye(3)), np.zeros(3), r"it is a csr_array of shape \(\)\. .*x\.toarray\(\)"),
+        (np.zeros(3), (row for row in np.eye(3)), r"it is a generator of shape \(\)\. .*list\(reference\) of a generator"),
     ],
 )
 def test_shapes_that_do_not_fit_are_refused(x, reference, message):
@@ -165,7 +170,7 @@ def test_frames_without_names_and_arrays_are_paired_by_position():
         assert np.allclose(insdel.curve(lambda z: z.to_numpy() @ W, FRAME, reference, [0, 1, 2]), expected)
 
 
-@pytest.mark.parametrize("wrap", [lambda m: m.predict, lambda m: lambda z: m.predict(z), lambda m: partial(m.predict)])
+@pytest.mark.parametrize("wrap", [lambda m: m.predict, lambda m: partial(m.predict)])
 def test_columns_in_another_order_than_the_model_was_fitted_to_reach_it_in_its_own(wrap):
     model = LinearRegression().fit(FRAME, X @ W)
     f, swapped = wrap(model), FRAME[["b", "a", "c"]]
@@ -174,6 +179,18 @@ def test_columns_in_another_order_than_the_model_was_fitted_to_reach_it_in_its_o
     assert np.allclose(values[:, [1, 0, 2]], insdel.explain("kernel_shap", f, FRAME, OTHER))
     with pytest.raises(insdel.UserError, match="fitted to the columns a, b, c, but x has a, b, d"):
         predict(f, FRAME.rename(columns={"c": "d"}))
+
+
+def test_a_function_gets_the_columns_as_they_stand_whatever_models_it_mentions():
+    model = LinearRegression().fit(FRAME.rename(columns=str.upper), X @ W)
+
+    def f(z):
+        return model.predict(z.rename(columns=str.upper)[["A", "B", "C"]]) * (list(z) == ["b", "a", "c"])
+
+    swapped = FRAME[["b", "a", "c"]]
+    assert np.allclose(predict(f, swapped), X @ W)
+    values = insdel.explain("kernel_shap", f, swapped, OTHER)
+    assert np.allclose(values[:, [1, 0, 2]], (OTHER - FRAME) * W)
 
 
 def test_a_booster_of_lightgbm_gets_its_columns_in_its_own_order():

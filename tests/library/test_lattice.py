@@ -222,6 +222,13 @@ def test_too_many_features_are_refused_with_the_cost():
         insdel.lattices(lambda z: z.sum(1), np.zeros((2, 3)), np.ones((2, 3)), max_features=2)
 
 
+@pytest.mark.parametrize("d", [500, 20_000])
+@pytest.mark.parametrize("call", [Lattice.evaluate, partial(insdel.explain, "banzhaf")])
+def test_numbers_of_many_digits_are_not_written_out(d, call):
+    with pytest.raises(insdel.UserError, match=rf"lattice needs 2\*\*{d} evaluations; the limit is .* fewer features\.$"):
+        call(lambda z: z.sum(1), np.zeros(d), np.ones(d))
+
+
 def test_other_bad_input_is_refused():
     lat = Lattice(np.arange(4.0), (0, 1), 2)
     with pytest.raises(ValueError, match="permutation"):

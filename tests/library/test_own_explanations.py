@@ -182,6 +182,8 @@ def test_groups_are_single_steps_everywhere():
         insdel.compare(PIPE.predict, X, R, groups={"g": ["nowhere"]})
     with pytest.raises(insdel.UserError, match="a column in one group only; found 'town' twice"):
         insdel.compare(PIPE.predict, X, R, groups={"g": ["town"], "h": ["town"]})
+    with pytest.raises(insdel.UserError, match="True is none of 0, 1, 2"):
+        insdel.compare(F, A.to_numpy(), B.to_numpy(), groups={"a mask": [True, False, True]})
 
 
 def test_gradients_are_summed_over_groups_and_averaged_over_a_background():
@@ -253,6 +255,8 @@ def test_a_difference_is_tested_by_shared_points():
     for call in (lambda: c.test("kernel_shap", "lime"), lambda: c.summary(differences=[("kernel_shap", "lmie")])):
         with pytest.raises(insdel.UserError, match="found 'l"):
             call()
+    with pytest.raises(insdel.UserError, match="level must lie between 0 and 1, such as 0.95; found 95"):
+        c.test("kernel_shap", "random", level=95)
 
 
 def test_plots_and_report_show_names_and_stand_alone(tmp_path):

@@ -70,11 +70,11 @@ def test_not_additive_is_the_share_of_the_product():
 def test_every_family_learns_and_is_explained_by_all_its_methods(family, rows, monkeypatch):
     monkeypatch.setattr(models, "EPOCHS", 6)
     x, y = rows
-    fitted = models.FAMILIES[family](x[:600], y[:600], 0)
+    fitted = models.FAMILIES[family](x[:600], y[:600], 2**40)
     table, _ = cells.cell(fitted, x[600:700], "counterfactual", methods(family), 0, Size(pairs=3))
     assert list(table["method"]) == methods(family)
     assert table.set_index("method").loc["kernel_shap", "score"] > 0.7
-    again = models.FAMILIES[family](x[:600], y[:600], 0)
+    again = models.FAMILIES[family](x[:600], y[:600], 2**40)
     points = cells.points(fitted, x[600:])
     np.testing.assert_array_equal(np.asarray(fitted.f(points)), np.asarray(again.f(points)))
 

@@ -67,7 +67,8 @@ def kernel_shap(
     if d > max_features:
         raise UserError(
             f"exact Kernel SHAP needs 2**{d} evaluations for {d} differing features; the limit is 2**{max_features}. "
-            f"Pass samples=... to estimate it, or raise max_features."
+            "Pass samples=... to estimate it, or raise max_features; of compare these are "
+            'options={"kernel_shap": {"samples": ...}}.'
         )
     return shapley(task, d)
 

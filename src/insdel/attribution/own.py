@@ -115,7 +115,8 @@ def attributions(values: Any, sign: str | None = None, ranking: str = "signed") 
         names = None if values.index.equals(pd.RangeIndex(len(values))) else list(values.index)
     elif isinstance(values, pd.DataFrame):
         names, index = list(values.columns), values.index
-    doubled = next((name for name in names or () if list(map(str, names)).count(str(name)) > 1), None)
+    texts = [str(name) for name in names or ()]
+    doubled = next((text for text in texts if texts.count(text) > 1), None)
     if doubled is not None:
         raise UserError(f"the columns of attributions need different names, but {doubled!r} occurs twice.")
     array = to_numpy(as_array(values, "attributions")).astype(np.float64)

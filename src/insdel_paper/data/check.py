@@ -79,8 +79,8 @@ def classifier_auc(simulated: pd.DataFrame, genuine: pd.DataFrame, seed: int = 0
 
     rows = pd.concat([genuine, simulated[list(genuine)]], ignore_index=True)
     label = np.repeat([0, 1], [len(genuine), len(simulated)])
-    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-    model = GradientBoostingClassifier(random_state=seed)
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed % 2**32)
+    model = GradientBoostingClassifier(random_state=seed % 2**32)
     return float(cross_val_score(model, rows, label, scoring="roc_auc", cv=folds).mean())
 
 

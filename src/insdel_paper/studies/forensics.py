@@ -274,7 +274,7 @@ def _propose(
         if number >= AT_RANDOM and math.isfinite(one["steers"])
     ]
     for attempt in range(ATTEMPTS):
-        draw = 1000 * seed + number + 100_000 * attempt
+        draw = (1000 * seed + number + 100_000 * attempt) % 2**32
         sampler: optuna.samplers.BaseSampler = optuna.samplers.RandomSampler(draw)
         if known and attempt < ATTEMPTS // 2:  # Optuna may insist on what it knows
             sampler = optuna.samplers.TPESampler(seed=draw, n_startup_trials=1)

@@ -50,7 +50,7 @@ FAMILIES, CASES = MODELS["families"], MODELS["cases"]
 def unfitted(row: Mapping[str, Any], seed: int = 0) -> Any:
     """The model that a row of `trees.yml` describes."""
     module, name = row["model"].rsplit(".", 1)
-    options = {key: seed if value == "seed" else value for key, value in row["options"].items()}
+    options = {key: seed % 2**32 if value == "seed" else value for key, value in row["options"].items()}
     return getattr(import_module(module), name)(**options)
 
 

@@ -163,8 +163,8 @@ FAMILIES: dict[str, Callable[[np.ndarray, np.ndarray, int], Fitted]] = {
     "FT-Transformer": lambda x, y, seed: Fitted(train(transformer, x, y, seed)),
     "boosted trees": lambda x, y, seed: fit_trees(  # stopped early on a tenth of the rows
         HistGradientBoostingRegressor(learning_rate=0.08, max_iter=200, max_leaf_nodes=15, min_samples_leaf=10,
-                                      early_stopping=True, validation_fraction=HELD, random_state=seed), x, y),
+                                      early_stopping=True, validation_fraction=HELD, random_state=seed % 2**32), x, y),
     "random forest": lambda x, y, seed: fit_trees(  # looks at half the features at each split
-        RandomForestRegressor(60, min_samples_leaf=4, max_features=0.5, random_state=seed), x, y),
+        RandomForestRegressor(60, min_samples_leaf=4, max_features=0.5, random_state=seed % 2**32), x, y),
     "linear": fit_linear,
 }  # fmt: skip
