@@ -277,14 +277,14 @@ def test_the_command_exits_with_1_when_records_and_statements_disagree(
     few = [BY_ID[name] for name in ("houses-complete", "events-phi")]
     page.chapters()  # kept, as those of all claims
     monkeypatch.setattr(page, "CLAIMS", few)
-    monkeypatch.setattr(page, "stated", lambda: {"houses-complete": NOT, "events-phi": PART})
+    monkeypatch.setattr(page.paper, "stated", lambda: {"houses-complete": NOT, "events-phi": PART})
     assert main(["claims"]) == 0
     told = capsys.readouterr().out
     assert "2 claims: 0 holds, 1 holds in part, 1 does not hold" in told and "ours 1,951, paper 1,591" in told
     assert main(["claims", "--verdict", NOT, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["id"] for row in rows] == ["houses-complete"] and rows[0]["figures"][0]["ours"] == 1951
-    monkeypatch.setattr(page, "stated", lambda: {"houses-complete": HOLDS, "events-phi": PART})
+    monkeypatch.setattr(page.paper, "stated", lambda: {"houses-complete": HOLDS, "events-phi": PART})
     assert main(["claims", "--chapter", "walk"]) == 1
     assert "!! houses-complete: stated “holds”, but the records say “does not hold”" in capsys.readouterr().out
 
