@@ -1,6 +1,6 @@
 """Which reference x′ goes with which x: counterfactual, one-to-one, average.
 
-"Differ" means different numbers, bit for bit, not nearly. Ties are decided by the order of the rows.
+"Differ" means different numbers, however near (−0.0 equals 0.0). Ties are decided by the order of the rows.
 """
 
 from __future__ import annotations

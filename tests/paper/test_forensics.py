@@ -13,7 +13,7 @@ from insdel.evaluate import predict
 from insdel_paper import data, printed
 from insdel_paper.networks.training import Hyper
 from insdel_paper.records.run import RunContext
-from insdel_paper.studies import forensics
+from insdel_paper.studies import forensics, trees
 from insdel_paper.studies.experiments import Rows
 
 CHOICE = {**{name: options[0] for name, options in forensics.SPACE["cern"].items()}, "seen": 2_000}
@@ -196,3 +196,8 @@ def test_no_choice_is_tried_twice(tmp_path, monkeypatch):
     assert sorted(forensics.search(tmp_path, "cern", 2, None)["batch"]) == [32, 64]
     with pytest.raises(ValueError, match="exhausted"):
         forensics.search(tmp_path, "cern", 3, None)
+
+
+def test_seeds_of_any_size_reach_scikit_learn_and_optuna():
+    assert trees.unfitted(trees.CASES["scikit-learn forest"], 2**40 + 3).get_params()["random_state"] == 3
+    assert forensics._propose(forensics.SPACE["cern"], [], 0, 2**40).keys() == forensics.SPACE["cern"].keys()
