@@ -237,8 +237,9 @@ def difference(run: Run, tests: Names = MODES) -> Answer:
 @rule("run")
 def printed_numbers(run: Run) -> Answer:
     """Every printed mean beside ours: both are of a single training, whose spread is in both errors."""
-    trainings = f"Both tables are of a single training, so the spread between {len(run.trainings)} of ours is in both errors"
-    yield f"Our networks learned from fewer events. {trainings if run.trainings else 'The errors leave the training out'}."
+    counted = f"Both tables are of one training, so the spread between {len(run.trainings)} of ours is in both errors"
+    yield "Our networks learned from fewer events."
+    yield f"{counted if run.trainings else 'The errors leave the training out'}."
     for (method, mode), (mean, error) in run.printed.iterrows():
         if method == paper.DIFFERENCE:
             yield from difference(run, mode)
@@ -492,7 +493,7 @@ def sign_matters(run: Run) -> Answer:
     rises = (facts["f_reference"] > facts["f_x"]).to_numpy()
     if len(set(rises)) < 2:
         raise MissingRunError("All pairs rise, or all of them fall")
-    signs = pd.Series(rises, run.columns.index)  # of the network that is shown: those of other trainings are not recorded
+    signs = pd.Series(rises, run.columns.index)  # of the network shown: those of other trainings are not recorded
 
     def rise(values: pd.Series) -> float:
         return float(values.groupby(signs).mean().diff().iloc[-1])
@@ -542,7 +543,7 @@ def _beside_counterfactual(given: list[Run]) -> list[tuple[Run, Run]]:
 
 
 def _minus(
-    run: Run, base: Run, pulls: Callable[[pd.Series, pd.Series], pd.Series], statistic: Callable[..., float], method: str
+    run: Run, base: Run, pulls: Callable[..., pd.Series], statistic: Callable[..., float], method: str
 ) -> Number:
     """A statistic of a method's two tests under a policy, minus that under another, on the same events and trainings.
 
@@ -553,9 +554,9 @@ def _minus(
     pairs = pd.concat([one.pairs.set_index("pair").loc[one.columns.index] for one in both], ignore_index=True)
     partner = pairs["reference_row"].where(pairs["reference_row"] >= 0, pairs["row"])  # a fixed x′ is no shared event
     se = stats.mean(pd.concat(pulled), PairIds.of(pairs.assign(reference_row=partner)))[1]
-    value = np.subtract(*(statistic(*(one[side] for side in sides)) for one in both))
+    here, there = (statistic(*(one[side] for side in sides)) for one in both)
     again = [one.retrained(statistic, *sides) for one in both]
-    return float(value), float(np.hypot(se, runs.spread(again[0] - again[1])))
+    return here - there, float(np.hypot(se, runs.spread(again[0] - again[1])))
 
 
 def _pulls(x: pd.Series, y: pd.Series) -> pd.Series:

@@ -83,7 +83,8 @@ def reference_matters() -> Answer:
     """The largest AUC over four references, over the smallest."""
     for mode in MODES:
         ours, printed = (float(table[mode].max() / table[mode].min()) for table in areas())
-        text, least, aucs = f"{mode} AUC: largest over smallest of four references", LIMITS["much larger"], every("auc", mode)
+        text, least = f"{mode} AUC: largest over smallest of four references", LIMITS["much larger"]
+        aucs = every("auc", mode)
         yield share(f"{text} above {least:g}", aucs.max(axis=1) / aucs.min(axis=1) > least)
         yield Figure(f"nearest photo: {text}", ours, None, printed)
 
