@@ -225,7 +225,7 @@ def leaves_range(run: Run) -> Answer:
 
 @rule("run")
 def difference(run: Run, tests: Names = MODES) -> Answer:
-    """KS − IG beside the printed one."""
+    """KS − IG beside the printed one; each is of one training, whose spread is in its error."""
     for mode in listed(tests):
         mean, error = run.printed.loc[(paper.DIFFERENCE, mode)]
         error *= run.enlarged(run[KS, mode] - run[IG, mode])
@@ -550,8 +550,9 @@ def _minus(
     pulls : what each pair adds to the statistic, about a mean of 0
     """
     sides, both = [(method, mode) for mode in MODES], (run, base)
-    pulled = [sign * 2 * pulls(*(one[side] for side in sides)) for sign, one in zip((1, -1), both, strict=True)]
     pairs = pd.concat([one.pairs.set_index("pair").loc[one.columns.index] for one in both], ignore_index=True)
+    weights = len(pairs) / len(run.columns), -len(pairs) / len(base.columns)
+    pulled = [w * pulls(*(one[side] for side in sides)) for w, one in zip(weights, both, strict=True)]
     partner = pairs["reference_row"].where(pairs["reference_row"] >= 0, pairs["row"])  # a fixed x′ is no shared event
     se = stats.mean(pd.concat(pulled), PairIds.of(pairs.assign(reference_row=partner)))[1]
     here, there = (statistic(*(one[side] for side in sides)) for one in both)
