@@ -96,10 +96,11 @@ def test_what_the_user_brings_wins_over_a_built_in_method_of_that_name(folder: P
 
 
 def test_warnings_about_the_model_reach_the_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("noise.py").write_text("import numpy as np\n\n\ndef model(rows):\n    return np.random.normal(size=len(rows))\n")
+    Path("noise.py").write_text("import warnings\n\nimport numpy as np\n\n\ndef model(rows):\n"
+                                "    warnings.warn('rows have names')\n    return np.random.normal(size=len(rows))\n")  # fmt: skip
     assert insdel("--model", "noise.py:model") == 0
     assert "Caution. f gives the same point different predictions" in text()
-    assert "f gives the same point different predictions" in capsys.readouterr().out
+    assert "f gives the same point different predictions" in capsys.readouterr().out and "rows have names" not in text()
 
 
 def test_attributions_by_row_by_group_and_for_all_rows(folder: Path) -> None:
@@ -193,10 +194,10 @@ REFUSED = [
     (["--attributions", "text.csv", "--sign", "shap"], "text.csv needs numbers; found text in area"),
     (["--attributions", "ranking.csv", "--sign", "absolute"], "ranking.csv needs numbers; found text in heat"),
     (["--attributions", "best=shap.csv", "--sign", "shap"], "'best'.* a control of the test"),
-    (["--attributions", "from0.csv", "--sign", "shap"], "'row' .* from 1 .* to 60; found 0.* pandas counts from 0"),
+    (["--attributions", "from0.csv", "--sign", "shap"], "'row' .* from 1 .* to 60; found 0.* from 0, as in pandas"),
     (["--attributions", "beyond.csv", "--sign", "shap"], "'row' .* from 1 .* to 60; found 61, 62, 63"),
     (["--attributions", "low.csv", "high.csv", "--sign", "shap"], "attributions need a row in common"),
-    (["--attributions", "twice.csv", "--sign", "shap"], "'row' .* once each, .* found rows twice"),
+    (["--attributions", "twice.csv", "--sign", "shap"], "'row' .* different rows .* found rows twice"),
     (["--groups", "=area,rooms"], "NAME=COLUMN,COLUMN; found =area,rooms"),
     (["--groups", "g=area", "g=rooms,lift"], "each group needs a name of its own; found g, g"),
     (["--target", "kind", "--drop", "price", "--model", "mine.py:label"], "classes such as '(flat|house)'.*predict_proba"),

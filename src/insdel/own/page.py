@@ -112,7 +112,9 @@ def _grade(
         warnings.simplefilter("always", UserWarning)
         result = compare(subject.f, x, reference, methods, background=background, groups=groups or None,
                          options=options, seed=asked.seed)  # fmt: skip
-    cautions = list(dict.fromkeys(str(warning.message) for warning in heard if warning.category is UserWarning))
+    home = str(Path(__file__).parents[1])  # what f itself warns of, such as names of columns, is not on the page
+    ours = [warning for warning in heard if warning.category is UserWarning and warning.filename.startswith(home)]
+    cautions = list(dict.fromkeys(str(warning.message) for warning in ours))
     about = [text for text in (Path(asked.model).name, subject.output, subject.quality(table.target)) if text]
     drawn = f"{len(x)} of {len(rows)}, drawn at random with seed {asked.seed}" * (len(x) < len(rows)) or f"all {len(x)}"
     facts = {"Data": table.what, "Model": "; ".join(about), "Reference": words,
@@ -147,11 +149,11 @@ def _brought(path: Path, features: pd.DataFrame, groups: dict[str, list[str]], r
             f"{path.name} needs a row for each of the {rows} rows of the table, or a column 'row' that says which they "
             f"are (row 1 is the line below the header); found {len(frame)} rows."
         )
-    others = list(frame.index[~frame.index.isin(range(1, rows + 1))])
+    others = list(frame.index[~frame.index.isin(range(1, rows + 1))].unique())
     if others or not frame.index.is_unique:
         raise UserError(
-            f"the column 'row' of {path.name} must name rows of the table, once each, from 1 (the line below the "
-            f"header) to {rows}; found {listed(others) if others else 'rows twice'}. pandas counts from 0: add 1."
+            f"the column 'row' of {path.name} must name different rows of the table, from 1 (the line below the header) "
+            f"to {rows}; found {listed(others) if others else 'rows twice'}. If it counts from 0, as in pandas, add 1."
         )
     return values
 
