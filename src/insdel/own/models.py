@@ -260,7 +260,7 @@ def _output(model: Any, raw: Any, sample: np.ndarray, table: Table, name: str, p
         known = len(names) != len(labels) or bool({*names} & {*labels})
         return _probability(model, names if known else labels, target, positive)
     if isinstance(first := next(iter(sample.flat), 0.0), str):
-        raise UserError(f"{name} gives classes such as {str(first)!r}; a test needs probabilities, as of predict_proba.")
+        raise UserError(f"{name} gives classes such as {str(first)!r}; probabilities are needed, as of predict_proba.")
     shares = bool(((sample >= 0) & (sample <= 1)).all())
     if sample.ndim == 2 and sample.shape[1] > 1:
         if sample.shape[1] != len(labels):

@@ -152,7 +152,7 @@ def _brought(path: Path, features: pd.DataFrame, groups: dict[str, list[str]], r
     others = list(frame.index[~frame.index.isin(range(1, rows + 1))].unique())
     if others or not frame.index.is_unique:
         raise UserError(
-            f"the column 'row' of {path.name} must name different rows of the table, from 1 (the line below the header) "
+            f"the column 'row' of {path.name} must name rows of the table, each once, from 1 (right below the header) "
             f"to {rows}; found {listed(others) if others else 'rows twice'}. If it counts from 0, as in pandas, add 1."
         )
     return values
