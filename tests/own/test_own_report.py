@@ -197,7 +197,7 @@ REFUSED = [
     (["--attributions", "from0.csv", "--sign", "shap"], "'row' .* from 1 .* to 60; found 0.* from 0, as in pandas"),
     (["--attributions", "beyond.csv", "--sign", "shap"], "'row' .* from 1 .* to 60; found 61, 62, 63"),
     (["--attributions", "low.csv", "high.csv", "--sign", "shap"], "attributions need a row in common"),
-    (["--attributions", "twice.csv", "--sign", "shap"], "'row' .* different rows .* found rows twice"),
+    (["--attributions", "twice.csv", "--sign", "shap"], "'row' .* each once, .* found rows twice"),
     (["--groups", "=area,rooms"], "NAME=COLUMN,COLUMN; found =area,rooms"),
     (["--groups", "g=area", "g=rooms,lift"], "each group needs a name of its own; found g, g"),
     (["--target", "kind", "--drop", "price", "--model", "mine.py:label"], "classes such as '(flat|house)'.*predict_proba"),
